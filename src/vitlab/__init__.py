@@ -1,0 +1,54 @@
+"""vitlab: a laboratory for Vision Transformers. Build, train, see, compare and ship them, with one command each.
+
+The names below are imported when first used, so that `import vitlab` costs nothing.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vitlab.bundle import Bundle as Bundle
+    from vitlab.bundle import load as load
+    from vitlab.commands.evaluate import evaluate as evaluate
+    from vitlab.commands.predict import predict as predict
+    from vitlab.commands.profile import profile as profile
+    from vitlab.commands.report import report as report
+    from vitlab.commands.train import train as train
+    from vitlab.errors import UserError as UserError
+    from vitlab.models.blueprint import Blueprint as Blueprint
+    from vitlab.models.registry import blueprint as blueprint
+    from vitlab.models.registry import create as create
+    from vitlab.models.registry import models as models
+    from vitlab.models.registry import register as register
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "Blueprint": "vitlab.models.blueprint",
+    "Bundle": "vitlab.bundle",
+    "UserError": "vitlab.errors",
+    "blueprint": "vitlab.models.registry",
+    "create": "vitlab.models.registry",
+    "evaluate": "vitlab.commands.evaluate",
+    "load": "vitlab.bundle",
+    "models": "vitlab.models.registry",
+    "predict": "vitlab.commands.predict",
+    "profile": "vitlab.commands.profile",
+    "register": "vitlab.models.registry",
+    "report": "vitlab.commands.report",
+    "train": "vitlab.commands.train",
+}
+
+__all__ = sorted([*_WHERE, "__version__"])
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"vitlab has no {name!r}")
+    value = getattr(importlib.import_module(_WHERE[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,63 @@
+"""How any picture becomes what the model was trained on: one frozen value, used by training, evaluation and predict.
+
+Two steps. `fit` makes a uint8 tensor of the model's size and channels (resizing is done by Pillow, antialiased);
+`normalise` makes floats of uint8, on whatever device: (x / 255 - mean) / std.
+"""
+
+from typing import Literal, Self
+
+import numpy as np
+import torch
+from jaxtyping import Float, UInt8
+from PIL import Image
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from torch import Tensor
+
+from vitlab.data.decode import Picture, in_channels
+from vitlab.errors import UserError
+
+_FILTERS = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling.BICUBIC}
+
+
+class Preprocess(BaseModel):
+    """Size, crop, interpolation, channels, mean and standard deviation.
+
+    The shorter side is scaled to the size over `crop` and the middle is cut out, so that nothing is stretched.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    size: tuple[int, int]
+    channels: int = Field(default=3, ge=1)
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    crop: float = Field(default=1.0, gt=0, le=1)
+    interpolation: Literal["bilinear", "bicubic"] = "bicubic"
+
+    @model_validator(mode="after")
+    def _one_figure_a_channel(self) -> Self:
+        if not len(self.mean) == len(self.std) == self.channels:
+            raise UserError(f"wants {self.channels} means and deviations, not {len(self.mean)} and {len(self.std)}")
+        if min(self.std) <= 0:
+            raise UserError("wants deviations above zero")
+        return self
+
+    def fit(self, picture: Picture) -> UInt8[Tensor, "channels X Y"]:
+        """A picture of any size and mode as uint8 of the model's size and channels."""
+        planes = [np.asarray(self._resize(plane)) for plane in in_channels(picture, self.channels)]
+        return torch.from_numpy(np.stack(planes))
+
+    def normalise(self, images: UInt8[Tensor, "B channels X Y"]) -> Float[Tensor, "B channels X Y"]:
+        """uint8 to what the model takes."""
+        mean, std = (torch.tensor(v, device=images.device).view(-1, 1, 1) for v in (self.mean, self.std))
+        return (images.float() / 255 - mean) / std
+
+    def _resize(self, plane: Image.Image) -> Image.Image:
+        height, width = self.size
+        if plane.size == (width, height):
+            return plane
+        # The box of the picture that lands in the frame: its middle, of the frame's shape, `crop` of what would fit.
+        scale = min(plane.width / width, plane.height / height) * self.crop
+        left, top = (plane.width - width * scale) / 2, (plane.height - height * scale) / 2
+        box = (left, top, left + width * scale, top + height * scale)
+        return plane.resize((width, height), _FILTERS[self.interpolation], box=box)

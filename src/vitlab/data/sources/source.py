@@ -1,0 +1,49 @@
+"""What every source of images is: classes in order, and splits of samples that can be read one by one.
+
+A new source is one function that returns a `Source`; see CONTRIBUTING.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from vitlab.data.decode import Picture
+from vitlab.data.split import hold_out
+
+
+@dataclass(frozen=True)
+class Samples:
+    """One split: a key and a label for each sample, and how to read its picture.
+
+    A key names the sample for good (its path within the data, say): splits and reports speak of it.
+    """
+
+    keys: tuple[str, ...]
+    labels: tuple[int, ...]
+    read: Callable[[int], Picture]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def at(self, positions: Sequence[int]) -> "Samples":
+        """Some of the samples, in this order."""
+        chosen = tuple(positions)
+        return Samples(
+            tuple(self.keys[i] for i in chosen),
+            tuple(self.labels[i] for i in chosen),
+            lambda i: self.read(chosen[i]),
+        )
+
+
+@dataclass(frozen=True)
+class Source:
+    """Images with their classes, in the splits they came in: `train`, and where there are any `val` and `test`."""
+
+    name: str
+    classes: tuple[str, ...]
+    splits: dict[str, Samples]
+
+    def hold_out(self, split: str, count: int, seed: int) -> "Source":
+        """The same data with `count` training samples, stratified, set apart as another split."""
+        kept, held = hold_out(self.splits["train"].keys, self.splits["train"].labels, count, seed)
+        train = self.splits["train"]
+        return replace(self, splits={**self.splits, "train": train.at(kept), split: train.at(held)})

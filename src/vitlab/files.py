@@ -1,0 +1,66 @@
+"""Writing so that nothing is ever half-written: beside, then rename.
+
+Every file and folder that vitlab leaves for a person goes through here. A reader sees the old content or the new
+one, whatever kills the process; a full disk or a read-only folder becomes one sentence.
+"""
+
+import contextlib
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from vitlab.errors import UserError
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A path beside `path` to write a file or a folder to; it takes `path`'s place when the block ends well."""
+    with saying_why(path):
+        beside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent))
+    try:
+        with saying_why(path):
+            yield beside / path.name
+            _flush(beside / path.name)
+            _swap(beside / path.name, path, beside)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file whole or not at all."""
+    with replacing(path) as beside:
+        beside.write_text(text, encoding="utf-8")
+
+
+@contextlib.contextmanager
+def saying_why(path: Path) -> Iterator[None]:
+    """Turn the system's refusal to write `path` into a sentence with the way out."""
+    try:
+        yield
+    except OSError as error:
+        advice = {
+            errno.ENOSPC: "free some space or choose another folder",
+            errno.EDQUOT: "your quota is used up: free some space or choose another folder",
+            errno.EFBIG: "the file size limit is reached: raise it or choose another folder",
+            errno.EACCES: "choose a folder you may write to",
+            errno.EPERM: "choose a folder you may write to",
+            errno.EROFS: "choose a folder you may write to",
+        }.get(error.errno or 0, "choose another folder")
+        raise UserError(f"cannot write {path}: {error.strerror or error}; {advice}") from error
+
+
+def _swap(beside: Path, path: Path, scratch: Path) -> None:
+    """Rename onto `path`; a folder already there is moved aside first, since rename cannot replace a full one."""
+    if beside.is_dir() and path.is_dir():
+        path.rename(scratch / "replaced")
+    beside.replace(path)
+
+
+def _flush(path: Path) -> None:
+    """Force bytes to the disk before the rename, so that a power cut cannot leave an empty file under a good name."""
+    for file in [path] if path.is_file() else [found for found in path.rglob("*") if found.is_file()]:
+        with file.open("rb") as handle:
+            os.fsync(handle.fileno())

@@ -1,0 +1,82 @@
+"""A model described: which parts, which sizes. Frozen data, to and from JSON, changed in one expression."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
+
+from jaxtyping import Float
+from pydantic import BeforeValidator, Field, ValidationError
+from torch import Tensor, nn
+
+from vitlab.errors import UserError, explain_invalid, nearest
+from vitlab.parts.part import Part
+from vitlab.parts.patch import as_pair
+
+Pair = tuple[int, int]
+Side = Annotated[int, Field(ge=1, le=65_536)]
+
+
+class Features(NamedTuple):
+    """What a model knows of an image before its head."""
+
+    tokens: Float[Tensor, "B N D"]
+    grid: Pair
+    pooled: Float[Tensor, "B D"]
+
+
+class Model(nn.Module):
+    """A module built from a blueprint: logits for (B, channels, X, Y), and the features behind them."""
+
+    blueprint: "Blueprint"
+
+    @abstractmethod
+    def features(self, images: Float[Tensor, "B channels X Y"]) -> Features: ...
+
+    @abstractmethod
+    def forward(self, images: Float[Tensor, "B channels X Y"]) -> Float[Tensor, "B classes"]: ...
+
+
+class Blueprint(Part, slot=True):
+    """What every model's description has: what goes in and what comes out. Its `kind` names the assembly."""
+
+    regularisers: ClassVar[tuple[str, ...]] = ()  # fields that a recipe may set: they change training alone
+
+    name: str = "custom"
+    image: Annotated[tuple[Side, Side], BeforeValidator(as_pair)] = (224, 224)
+    channels: int = Field(default=3, ge=1, le=4_096)
+    classes: int = Field(default=1000, ge=0, le=10_000_000)
+
+    @abstractmethod
+    def build(self) -> Model:
+        """The module this describes, with fresh first values from torch's global generator."""
+
+    def change(self, **changes: Any) -> Self:
+        """The same model with other parts or sizes, checked anew; double underscores reach inside a part.
+
+        blueprint.change(pool="mean", position={"kind": "sincos"}, block__attention__core=Performer(features=32))
+        """
+        data = self.model_dump()
+        for path, value in changes.items():
+            _put(data, path.split("__"), value.model_dump() if isinstance(value, Part) else value, self.name)
+        return type(self).read(data, self.name)
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any] | str | bytes, what: str = "blueprint") -> Self:
+        """A blueprint from its data or JSON; a wrong one gets one sentence naming the field."""
+        try:
+            if isinstance(data, str | bytes):
+                return cls.model_validate_json(data)
+            return cls.model_validate(data)
+        except ValidationError as error:
+            raise explain_invalid(error, what) from None
+
+
+def _put(data: dict[str, Any], path: list[str], value: Any, what: str) -> None:
+    """Set one entry of nested data; the way there must exist. A part given by its kind keeps no old settings."""
+    for step in path[:-1]:
+        if not isinstance(data.get(step), dict):
+            raise UserError(f"{what}: no part {step!r} to change{nearest(step, data)}")
+        data = data[step]
+    if path[-1] not in data:
+        raise UserError(f"{what}: no field {path[-1]!r} to change{nearest(path[-1], data)}")
+    data[path[-1]] = value

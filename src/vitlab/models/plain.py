@@ -1,0 +1,106 @@
+"""The isotropic assembly: one width and one grid from the first block to the last (ViT, DeiT, BEiT, Mixer).
+
+    image -> patch -> prefix tokens -> position -> block x depth -> norm -> pool -> head -> logits
+
+The assembly calls the parts and never asks what kind they are.
+"""
+
+from dataclasses import replace
+from typing import ClassVar, Literal, Self
+
+import torch
+from jaxtyping import Float
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from vitlab.errors import UserError
+from vitlab.models.blueprint import Blueprint, Features, Model
+from vitlab.parts import linformer, performer, reduction, sparse, window  # noqa: F401  their kinds, known by import
+from vitlab.parts.attention import SelfAttention
+from vitlab.parts.block import Block, PreNorm
+from vitlab.parts.head import Head, Linear
+from vitlab.parts.init import Init, Truncated
+from vitlab.parts.norm import Layer, Norm
+from vitlab.parts.part import Site
+from vitlab.parts.patch import Conv, Patch
+from vitlab.parts.pool import ClassToken, Pool
+from vitlab.parts.position import Learned, Position
+from vitlab.parts.tokens import Prefix
+
+
+class Plain(Blueprint):
+    """A Vision Transformer of one width; the defaults are ViT's choices at the size called tiny."""
+
+    kind: Literal["plain"] = "plain"
+    regularisers: ClassVar[tuple[str, ...]] = ("dropout", "drop_path")
+
+    width: int = Field(default=192, ge=1, le=65_536)
+    depth: int = Field(default=12, ge=1, le=1_024)
+    patch: Patch = Conv()
+    prefix: Prefix = Prefix()
+    position: Position = Learned()
+    block: Block = PreNorm(attention=SelfAttention(heads=3))
+    norm: Norm | None = Layer()
+    pool: Pool = ClassToken()
+    head: Head = Linear()
+    init: Init = Truncated()
+    dropout: float = Field(default=0.0, ge=0, lt=1)
+    drop_path: float = Field(default=0.0, ge=0, lt=1, description="of the last block; from zero in the first")
+
+    @property
+    def site(self) -> Site:
+        """Where the parts stand."""
+        return Site(self.width, self.patch.grid(self.image), self.prefix.count, self.dropout)
+
+    def build(self) -> Model:
+        return PlainTransformer(self)
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> Self:
+        if self.pool.needs_cls and not self.prefix.cls:
+            raise UserError("the pool takes the class token, but prefix.cls is off; pool by mean, or turn it on")
+        if self.prefix.count and not self.block.takes_prefix:
+            raise UserError(
+                "this attention sees the grid of patches alone; "
+                "take the tokens before it away (prefix={'cls': False}) and pool by mean"
+            )
+        with torch.device("meta"):  # what the parts themselves refuse, refused before any memory is taken
+            self.block.build(self.site)
+            self.position.build(self.site)
+            self.pool.build(self.site)
+        return self
+
+
+class PlainTransformer(Model):
+    """The module of a `Plain` blueprint."""
+
+    def __init__(self, blueprint: Plain) -> None:
+        super().__init__()
+        site = blueprint.site
+        last = max(blueprint.depth - 1, 1)
+        self.blueprint = blueprint
+        self.patch = blueprint.patch.build(blueprint.channels, blueprint.width)
+        self.prefix = blueprint.prefix.build(blueprint.width)
+        self.position = blueprint.position.build(site)
+        self.blocks = nn.ModuleList(
+            blueprint.block.build(replace(site, layer=layer, drop_path=blueprint.drop_path * layer / last))
+            for layer in range(blueprint.depth)
+        )
+        self.norm = blueprint.norm.build(blueprint.width) if blueprint.norm else nn.Identity()
+        self.pool = blueprint.pool.build(site)
+        self.head = blueprint.head.build(blueprint.width, blueprint.classes)
+        blueprint.init.start(self)
+
+    def features(self, images: Float[Tensor, "B channels X Y"]) -> Features:
+        patches, grid = self.patch(images)
+        tokens = self.position(self.prefix(patches), grid)
+        for block in self.blocks:
+            tokens = block(tokens, grid)
+        tokens = self.norm(tokens)
+        return Features(tokens, grid, self.pool(tokens))
+
+    def forward(self, images: Float[Tensor, "B channels X Y"]) -> Float[Tensor, "B classes"]:
+        logits: Tensor = self.head(self.features(images).pooled)
+        return logits
+
+

@@ -1,0 +1,11 @@
+"""The vocabulary: one slot of a transformer per file, its description beside the module it builds.
+
+A file holds the slot (an abstract description), the parts that fill it, and their modules. Nothing here knows about
+models, data or training; a part may use torch, pydantic, jaxtyping and other parts.
+
+Shapes, in every annotation of this room:
+
+    B  images in a batch          H  heads                     R, C  rows and columns of the patch grid
+    N  tokens (prefix + R * C)    E  width of a head           P     prefix tokens (class, distillation, registers)
+    M  keys, where not N          D  width of the model        X, Y  height and width of an image, in pixels
+"""

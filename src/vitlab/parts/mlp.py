@@ -1,0 +1,43 @@
+"""The half of a block that works on each token alone: widen, bend, narrow."""
+
+from abc import abstractmethod
+from typing import Literal
+
+from jaxtyping import Float
+from pydantic import Field
+from torch import Tensor, nn
+
+from vitlab.parts.part import Part, Site
+
+
+class Mlp(Part, slot=True):
+    """What a block does to each token by itself."""
+
+    @abstractmethod
+    def build(self, site: Site) -> nn.Module: ...
+
+
+class TwoLayer(Mlp):
+    """act(x W1 + b1) W2 + b2, with dropout after both layers; the hidden width is `ratio` times the model's."""
+
+    kind: Literal["mlp"] = "mlp"
+    ratio: float = Field(default=4.0, gt=0)
+    activation: Literal["gelu", "gelu_tanh", "relu"] = "gelu"
+
+    def build(self, site: Site) -> nn.Module:
+        return _TwoLayer(site.width, int(site.width * self.ratio), self.activation, site.dropout)
+
+
+_ACTIVATIONS = {"gelu": nn.GELU, "gelu_tanh": lambda: nn.GELU(approximate="tanh"), "relu": nn.ReLU}
+
+
+class _TwoLayer(nn.Module):
+    def __init__(self, width: int, hidden: int, activation: str, dropout: float) -> None:
+        super().__init__()
+        self.widen = nn.Linear(width, hidden)
+        self.activation = _ACTIVATIONS[activation]()
+        self.narrow = nn.Linear(hidden, width)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Float[Tensor, "B N D"]) -> Float[Tensor, "B N D"]:
+        return self.dropout(self.narrow(self.dropout(self.activation(self.widen(x)))))

@@ -1,0 +1,114 @@
+"""Tokens to one vector for the head."""
+
+from abc import abstractmethod
+from typing import ClassVar, Literal
+
+from jaxtyping import Float
+from pydantic import Field
+from torch import Tensor, nn
+
+from vitlab.parts.attention import CrossAttention, Softmax
+from vitlab.parts.part import Part, Site
+
+Tokens = Float[Tensor, "B N D"]
+Pooled = Float[Tensor, "B D"]
+
+
+class Pool(Part, slot=True):
+    """How the head's one vector is made of the tokens."""
+
+    needs_cls: ClassVar[bool] = False
+
+    @abstractmethod
+    def build(self, site: Site) -> nn.Module: ...
+
+
+class ClassToken(Pool):
+    """The class token's row (ViT, eq. 4)."""
+
+    kind: Literal["cls"] = "cls"
+    needs_cls: ClassVar[bool] = True
+
+    def build(self, site: Site) -> nn.Module:
+        return _ClassToken()
+
+
+class _ClassToken(nn.Module):
+    def forward(self, x: Tokens) -> Pooled:
+        return x[:, 0]
+
+
+class _OverPatches(nn.Module):
+    """A pool over the patches alone; prefix tokens are left out."""
+
+    def __init__(self, site: Site) -> None:
+        super().__init__()
+        self.prefix = site.prefix
+
+
+class Mean(Pool):
+    """The mean of the patches."""
+
+    kind: Literal["mean"] = "mean"
+
+    def build(self, site: Site) -> nn.Module:
+        return _Mean(site)
+
+
+class _Mean(_OverPatches):
+    def forward(self, x: Tokens) -> Pooled:
+        return x[:, self.prefix :].mean(dim=1)
+
+
+class Max(Pool):
+    """The largest value of each channel over the patches."""
+
+    kind: Literal["max"] = "max"
+
+    def build(self, site: Site) -> nn.Module:
+        return _Max(site)
+
+
+class _Max(_OverPatches):
+    def forward(self, x: Tokens) -> Pooled:
+        return x[:, self.prefix :].amax(dim=1)
+
+
+class Sequence(Pool):
+    """A learned weighting of the patches: softmax(x w)^T x (Hassani et al. 2021, Compact Transformers, eq. 3-5)."""
+
+    kind: Literal["sequence"] = "sequence"
+
+    def build(self, site: Site) -> nn.Module:
+        return _Sequence(site)
+
+
+class _Sequence(_OverPatches):
+    def __init__(self, site: Site) -> None:
+        super().__init__(site)
+        self.weigh = nn.Linear(site.width, 1)
+
+    def forward(self, x: Tokens) -> Pooled:
+        patches = x[:, self.prefix :]
+        return (self.weigh(patches).softmax(dim=1).transpose(1, 2) @ patches).squeeze(1)
+
+
+class Attend(Pool):
+    """A learned query looks at the patches (multi-head attention pooling; Zhai et al. 2022)."""
+
+    kind: Literal["attend"] = "attend"
+    heads: int = Field(default=4, ge=1)
+
+    def build(self, site: Site) -> nn.Module:
+        return _Attend(site, self.heads)
+
+
+class _Attend(_OverPatches):
+    def __init__(self, site: Site, heads: int) -> None:
+        super().__init__(site)
+        self.query = nn.Embedding(1, site.width)
+        self.attention = CrossAttention(site, heads, Softmax())
+
+    def forward(self, x: Tokens) -> Pooled:
+        query = self.query.weight.to(x.dtype).expand(len(x), -1, -1)
+        return self.attention(query, x[:, self.prefix :]).squeeze(1)

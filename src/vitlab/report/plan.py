@@ -1,0 +1,90 @@
+"""The plan as rows to read: every decision with its value and, beside it, why it was taken.
+
+`config.yaml` nests its values and names its reasons by entry: `recipe.epochs`, or `epochs`, or a whole part
+such as `recipe`. Each reason must appear exactly once, at the most exact place that it fits.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from vitlab.report import wording
+from vitlab.report.facts import Plan
+
+# A blueprint can list every block; past this many rows nobody reads on, and config.yaml has the rest.
+MOST_ROWS = 300
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One decision."""
+
+    name: str
+    value: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One part of the plan; `left_out` counts the rows past the limit."""
+
+    key: str
+    title: str
+    entries: tuple[Entry, ...]
+    reason: str = ""
+    left_out: int = 0
+
+
+def sections(plan: Plan) -> tuple[dict[str, Section], tuple[Entry, ...]]:
+    """The parts of the plan by key, those without entries left out, and the reasons that fit no entry."""
+    reasons = dict(plan.reasons)
+    parts: list[tuple[str, str, Mapping[str, object]]] = [
+        ("choices", "Choices", {n: v for n, v in (("model", plan.model), ("seed", plan.seed)) if v is not None}),
+        ("data", "Images", plan.data),
+        ("recipe", "Recipe", plan.recipe),
+        ("machine", "Machine", plan.machine),
+        ("blueprint", "Blueprint", plan.blueprint),
+    ]
+    rows = {key: list(flatten(content)) for key, _, content in parts}
+    found: dict[str, Section] = {}
+    # Exact names first: a reason for `recipe.epochs` must not be taken by another part's `epochs`.
+    for exact in (True, False):
+        for key, title, _ in parts:
+            if not rows[key]:
+                continue
+            section = found.get(key) or Section(key, title, ())
+            if exact:
+                section = replace(section, reason=reasons.pop(key, "") if key != "choices" else "")
+            rows[key] = [_explain(entry, key, exact, reasons) for entry in rows[key]]
+            left_out = max(0, len(rows[key]) - MOST_ROWS)
+            found[key] = replace(section, entries=tuple(rows[key][:MOST_ROWS]), left_out=left_out)
+    return found, tuple(Entry(wording.words(name), "", reason) for name, reason in reasons.items())
+
+
+def _explain(entry: Entry, part: str, exact: bool, reasons: dict[str, str]) -> Entry:
+    """The entry with the reason given for it, which is then used up."""
+    if entry.reason:
+        return entry
+    path = entry.name
+    if exact:
+        names = [f"{part}.{path}"] + ([path] if part == "choices" else [])
+    else:
+        # A reason for a group (`optimizer`) stands at the group's first row (`optimizer.name`).
+        steps = path.split(".")
+        names = [path, steps[-1]] + [".".join(steps[:k]) for k in range(len(steps) - 1, 0, -1)]
+        names += [f"{part}.{name}" for name in names]
+    for name in names:
+        if name in reasons:
+            return replace(entry, reason=reasons.pop(name))
+    return entry
+
+
+def flatten(content: Mapping[str, object], above: str = "") -> Iterator[Entry]:
+    """Rows of a nested mapping, named by their path; a list of mappings is numbered."""
+    for name, value in content.items():
+        path = f"{above}{name}"
+        if isinstance(value, Mapping) and value:
+            yield from flatten(value, f"{path}.")
+        elif isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
+            yield from flatten({str(k): item for k, item in enumerate(value, 1)}, f"{path}.")
+        else:
+            yield Entry(path, wording.value(value))
