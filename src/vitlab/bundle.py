@@ -18,6 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from vitlab.bundle_path import CARD, WEIGHTS, check_bundle
 from vitlab.data.decode import Picture, decode
 from vitlab.data.preprocess import Preprocess
 from vitlab.errors import UserError, explain_invalid
@@ -26,7 +27,6 @@ from vitlab.models import registry  # noqa: F401  blueprints of every family are
 from vitlab.models.blueprint import Blueprint, Model
 
 FORMAT = 1
-CARD, WEIGHTS = "model.json", "model.safetensors"
 _LARGEST_CARD = 64 * 2**20
 _BATCH = 64
 
@@ -99,17 +99,6 @@ class Bundle:
         return Prediction(label, ranked[label], ranked)
 
 
-def check_bundle(path: str | Path) -> Path:
-    """The bundle's folder in a run's folder or the path itself, with nothing heavy done; a sentence if there is none."""
-    path = Path(path)
-    if not path.exists():
-        raise UserError(f"no such run or bundle: {path}")
-    for found in (path / "bundle", path):
-        if (found / CARD).is_file():
-            return found
-    raise UserError(f"{path} holds no bundle: there is no {CARD} in it or in its folder bundle/; train a model first")
-
-
 def load(path: str | Path) -> Bundle:
     """The trained model in a run's folder or a bundle, ready to predict."""
     found = check_bundle(path)
@@ -149,7 +138,9 @@ def read_card(path: Path) -> Card:
     if card.blueprint.classes != len(card.classes):
         raise UserError(f"{path}: {len(card.classes)} class names for a model of {card.blueprint.classes} classes")
     if card.blueprint.channels != card.preprocess.channels:
-        raise UserError(f"{path}: the model takes {card.blueprint.channels} channels, preprocess gives {card.preprocess.channels}")
+        raise UserError(
+            f"{path}: the model takes {card.blueprint.channels} channels, preprocess gives {card.preprocess.channels}"
+        )
     return card
 
 
@@ -160,7 +151,9 @@ def _read_weights(path: Path, wanted: dict[str, tuple[int, ...]]) -> dict[str, T
         if missing := sorted(wanted.keys() - found.keys()):
             raise UserError(f"{path} lacks {_some(missing)}: these weights are not of the model that {CARD} describes")
         if extra := sorted(found.keys() - wanted.keys()):
-            raise UserError(f"{path} has {_some(extra)} too many: these weights are not of the model that {CARD} describes")
+            raise UserError(
+                f"{path} has {_some(extra)} too many: these weights are not of the model that {CARD} describes"
+            )
         for name, shape in wanted.items():
             if found[name] != shape:
                 raise UserError(f"{path}: {name} is {list(found[name])}, the model in {CARD} wants {list(shape)}")
@@ -187,7 +180,7 @@ def _picture(image: str | Path | Picture) -> Picture:
 
 def _in_batches(images: Any) -> Iterator[list[Any]]:
     """Any number of images, or one, in lists of at most `_BATCH`."""
-    single = isinstance(images, str | Path) or hasattr(images, "mode") or hasattr(images, "dtype") and images.ndim < 4
+    single = isinstance(images, str | Path) or hasattr(images, "mode") or (hasattr(images, "dtype") and images.ndim < 4)
     batch: list[Any] = []
     for image in [images] if single else images:
         batch.append(image)

@@ -18,10 +18,12 @@ class UserError(ValueError):
     """
 
 
-def nearest(word: str, known: Iterable[str], count: int = 3) -> str:
-    """`; did you mean 'a' or 'b'?` for a mistyped word, or nothing when nothing is near."""
-    close = difflib.get_close_matches(word, list(known), n=count, cutoff=0.5)
-    return f"; did you mean {' or '.join(repr(name) for name in close)}?" if close else ""
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`; did you mean 'a' or 'b'?` for a mistyped word; when nothing is near, what there is, if that is short."""
+    names = list(known)
+    if close := difflib.get_close_matches(word, names, n=3, cutoff=0.5):
+        return f"; did you mean {' or '.join(repr(name) for name in close)}?"
+    return f"; there {'is' if len(names) == 1 else 'are'} {', '.join(names)}" if 0 < len(names) <= 10 else ""
 
 
 def explain_invalid(error: "ValidationError", what: str) -> UserError:

@@ -33,14 +33,14 @@ class Augment(BaseModel):
             raise UserError("rotate wants at most 180 degrees, shear less than 90, shift at most 1")
         return self
 
-    def apply(
-        self, images: UInt8[Tensor, "B channels X Y"], generator: Generator
-    ) -> UInt8[Tensor, "B channels X Y"]:
+    def apply(self, images: UInt8[Tensor, "B channels X Y"], generator: Generator) -> UInt8[Tensor, "B channels X Y"]:
         """The batch varied, each image by its own draw; bilinear, black beyond the border."""
         if self == Augment():
             return images
         grid = functional.affine_grid(
-            self._maps(len(images), images.shape[2:], generator).to(images.device), list(images.shape), align_corners=False
+            self._maps(len(images), images.shape[2:], generator).to(images.device),
+            list(images.shape),
+            align_corners=False,
         )
         moved = functional.grid_sample(images.float(), grid, align_corners=False)
         return moved.round().to(torch.uint8)

@@ -5,14 +5,20 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from vitlab.errors import UserError
 
 Array = NDArray[np.uint8]
 Picture = Image.Image | Array
 
+SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"}
 MAX_PIXELS = 128 * 1024 * 1024  # beyond it a file is taken for a decompression bomb
+
+
+def files_below(top: Path) -> list[Path]:
+    """The image files in a folder and in the folders below it, by their suffix, in sorted order."""
+    return sorted(path for path in top.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
 
 
 def decode(path: Path) -> Image.Image:
@@ -23,7 +29,7 @@ def decode(path: Path) -> Image.Image:
             with Image.open(path) as image:
                 if image.width * image.height > MAX_PIXELS:
                     raise UserError(
-                        f"{path}: {image.width} x {image.height} pixels is more than the {MAX_PIXELS:,} that are decoded; "
+                        f"{path}: {image.width} x {image.height} pixels are more than are decoded ({MAX_PIXELS:,}); "
                         "scale it down first"
                     )
                 return ImageOps.exif_transpose(image.copy() if image.mode == "P" else image.convert(image.mode))
@@ -32,7 +38,7 @@ def decode(path: Path) -> Image.Image:
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
     except Exception as error:  # decoders raise anything at all on hostile bytes
-        reason = "not an image that can be decoded" if isinstance(error, Image.UnidentifiedImageError) else error
+        reason = "not an image that can be decoded" if isinstance(error, UnidentifiedImageError) else error
         raise UserError(f"{path}: {reason}; remove it or give another file") from None
 
 
@@ -40,7 +46,10 @@ def in_channels(picture: Picture, channels: int) -> list[Image.Image]:
     """A picture as single-channel images: grey for one channel, red, green and blue for three, else as they are."""
     if isinstance(picture, np.ndarray):
         if picture.dtype != np.uint8 or picture.ndim not in (2, 3):
-            raise UserError(f"an image array wants uint8 of shape (rows, columns[, channels]), not {picture.dtype} of {picture.shape}")
+            raise UserError(
+                f"an image array wants uint8 of shape (rows, columns[, channels]), "
+                f"not {picture.dtype} of {picture.shape}"
+            )
         planes = picture[..., None] if picture.ndim == 2 else picture
         if planes.shape[2] not in (1, 3, 4) or channels not in (1, 3):
             if planes.shape[2] != channels:

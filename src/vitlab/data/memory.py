@@ -40,8 +40,8 @@ def load(samples: Samples, preprocess: Preprocess) -> Pictures:
     size, free = torch.Size(shape).numel(), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
     if size > 0.8 * free:
         raise UserError(
-            f"{len(samples):,} images of {preprocess.size[0]}x{preprocess.size[1]} need {size / 2**30:.1f} GiB of memory, "
-            f"{free / 2**30:.1f} GiB are free; take a smaller --size or fewer images"
+            f"{len(samples):,} images of {preprocess.size[0]}x{preprocess.size[1]} need {size / 2**30:.1f} GiB of "
+            f"memory, {free / 2**30:.1f} GiB are free; take a smaller --size or fewer images"
         )
     images = torch.empty(shape, dtype=torch.uint8)
 

@@ -1,4 +1,4 @@
-"""What Lightning asks for batches: splits in memory, drawn in an order that seed and epoch fix, varied on the device."""
+"""What Lightning asks for batches: splits in memory, drawn in an order fixed by seed and epoch, varied on device."""
 
 from collections.abc import Iterator
 
@@ -56,12 +56,12 @@ class _ByBatch(Dataset[Batch]):
     def __len__(self) -> int:
         return len(self.pictures)
 
-    def __getitem__(self, positions: Tensor) -> Batch:  # type: ignore[override]
+    def __getitem__(self, positions: Tensor) -> Batch:
         return self.pictures.images[positions], self.pictures.labels[positions]
 
 
 class ShuffledBatches(Sampler[Tensor]):
-    """Positions of each batch, shuffled anew every epoch by seed and epoch alone; the remainder is left for another epoch."""
+    """Positions of each batch, shuffled by seed and epoch alone; the remainder is left for another epoch."""
 
     def __init__(self, count: int, batch: int, seed: int) -> None:
         self.count, self.batch, self.seed, self.epoch = count, min(batch, count), seed, 0

@@ -102,5 +102,3 @@ class PlainTransformer(Model):
     def forward(self, images: Float[Tensor, "B channels X Y"]) -> Float[Tensor, "B classes"]:
         logits: Tensor = self.head(self.features(images).pooled)
         return logits
-
-

@@ -1,11 +1,11 @@
 """One encoder block: attention, then the MLP, each joined to the stream by a residual.
 
-        pre-norm (ViT, eq. 2-3)                      post-norm (Vaswani et al. 2017)
+pre-norm (ViT, eq. 2-3)                      post-norm (Vaswani et al. 2017)
 
-        x --+-- norm -- attention --+--> x           x --+-- attention --+-- norm --> x
-            +-----------------------+                    +---------------+
-        x --+-- norm -- mlp --------+--> x           x --+-- mlp --------+-- norm --> x
-            +-----------------------+                    +---------------+
+x --+-- norm -- attention --+--> x           x --+-- attention --+-- norm --> x
+    +-----------------------+                    +---------------+
+x --+-- norm -- mlp --------+--> x           x --+-- mlp --------+-- norm --> x
+    +-----------------------+                    +---------------+
 """
 
 from abc import abstractmethod

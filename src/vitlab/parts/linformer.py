@@ -13,7 +13,7 @@ from vitlab.parts.part import Site
 
 
 class Linformer(Core):
-    """softmax(q (E k)^T / sqrt(width)) (F v): E and F mix the N keys and values into `rank` of each, learned (eq. 7)."""
+    """softmax(q (E k)^T / sqrt(width)) (F v): E and F mix the N keys and values into `rank` of each (eq. 7)."""
 
     kind: Literal["linformer"] = "linformer"
     takes_bias: ClassVar[bool] = False

@@ -1,6 +1,7 @@
 """The half of a block that works on each token alone: widen, bend, narrow."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Literal
 
 from jaxtyping import Float
@@ -28,7 +29,11 @@ class TwoLayer(Mlp):
         return _TwoLayer(site.width, int(site.width * self.ratio), self.activation, site.dropout)
 
 
-_ACTIVATIONS = {"gelu": nn.GELU, "gelu_tanh": lambda: nn.GELU(approximate="tanh"), "relu": nn.ReLU}
+_ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+    "gelu": nn.GELU,
+    "gelu_tanh": lambda: nn.GELU(approximate="tanh"),
+    "relu": nn.ReLU,
+}
 
 
 class _TwoLayer(nn.Module):

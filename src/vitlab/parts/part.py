@@ -67,6 +67,7 @@ class Part(BaseModel):
         if not isinstance(data, dict) or "kind" not in data:
             raise UserError(f"wants a kind, one of {', '.join(cls.kinds)}")
         if (part := cls.kinds.get(data["kind"])) is None:
-            hint = nearest(str(data["kind"]), cls.kinds) or f"; there are {', '.join(cls.kinds)}"
-            raise UserError(f"no {cls.__name__.lower()} of kind {data['kind']!r}{hint}")
+            raise UserError(
+                f"no {cls.__name__.lower()} of kind {data['kind']!r}{nearest(str(data['kind']), cls.kinds)}"
+            )
         return part.model_validate(data)  # type: ignore[return-value]

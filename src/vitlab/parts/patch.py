@@ -5,6 +5,7 @@ other); `stem` lets a few strided convolutions look first; `overlap` lets neighb
 """
 
 from abc import abstractmethod
+from itertools import pairwise
 from typing import Literal
 
 from jaxtyping import Float
@@ -125,7 +126,7 @@ class _StemPatch(nn.Module):
         super().__init__()
         self.size = as_pair(2 ** (len(widths) - 1))
         layers: list[nn.Module] = []
-        for before, after in zip(widths[:-2], widths[1:-1], strict=True):
+        for before, after in pairwise(widths[:-1]):
             convolution = nn.Conv2d(before, after, 3, stride=2, padding=1, bias=False)
             layers += [convolution, nn.BatchNorm2d(after), nn.ReLU(inplace=True)]
         self.layers = nn.Sequential(*layers, nn.Conv2d(widths[-2], widths[-1], 3, stride=2, padding=1))

@@ -14,7 +14,7 @@ from vitlab.parts.part import Site
 class Performer(Core):
     """exp(q.k) estimated by phi(q).phi(k) with positive orthogonal random features.
 
-    phi(x) = exp(W x - |x|^2 / 2) / sqrt(m) for x scaled by E^(-1/4), rows of W orthogonal with Gaussian lengths (eq. 5-7).
+    phi(x) = exp(W x - |x|^2 / 2) / sqrt(m) for x scaled by E^(-1/4); rows of W orthogonal, lengths Gaussian (eq. 5-7).
     The output is phi(q) (phi(k)^T v) / (phi(q) sum phi(k)): both the sum over keys and the products are linear in N.
     """
 
@@ -27,6 +27,8 @@ class Performer(Core):
 
 
 class _Performer(CoreModule):
+    directions: Tensor
+
     def __init__(self, features: int, head_width: int) -> None:
         super().__init__()
         # Persistent: another draw of W is another model.
@@ -53,8 +55,7 @@ class _Performer(CoreModule):
 
     def _exponent(self, x: Tensor) -> Tensor:
         x = x * x.shape[3] ** -0.25
-        directions: Tensor = self.directions
-        return x @ directions.to(x.dtype).T - x.square().sum(dim=3, keepdim=True) / 2
+        return x @ self.directions.to(x.dtype).T - x.square().sum(dim=3, keepdim=True) / 2
 
 
 def orthogonal_directions(features: int, width: int) -> Float[Tensor, "features width"]:

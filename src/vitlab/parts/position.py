@@ -85,7 +85,7 @@ class SinCos(Position):
 
 
 class Factorised(Position):
-    """A learned vector for the row plus one for the column: R + C vectors rather than R * C; prefix tokens get zeros."""
+    """A learned vector for the row plus one for the column: R + C vectors, not R * C; prefix tokens get zeros."""
 
     kind: Literal["factorised"] = "factorised"
 
@@ -136,6 +136,8 @@ class _FactorisedTable(_Table):
 class _FixedTable(_Table):
     """A table from a formula, kept for the grid of the blueprint and computed for any other."""
 
+    kept: Tensor
+
     def __init__(self, site: Site) -> None:
         super().__init__(site)
         self.register_buffer("kept", self.compute(site.grid), persistent=False)
@@ -144,8 +146,7 @@ class _FixedTable(_Table):
     def compute(self, grid: Pair) -> Float[Tensor, "N D"]: ...
 
     def forward(self, grid: Pair) -> Float[Tensor, "N D"]:
-        kept: Tensor = self.kept
-        return kept if grid == self.site.grid else self.compute(grid).to(kept)
+        return self.kept if grid == self.site.grid else self.compute(grid).to(self.kept)
 
 
 class _SinusoidalTable(_FixedTable):

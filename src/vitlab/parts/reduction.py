@@ -48,5 +48,3 @@ class _Reduced(nn.Module):
         keys = self.norm(torch.cat([x[:, : self.prefix], small], dim=1))
         k, v = self.kv(keys).unflatten(-1, (2, self.heads, -1)).permute(2, 0, 3, 1, 4)
         return self.dropout(self.proj(merge_heads(self.core(split_heads(self.q(x), self.heads), k, v))))
-
-

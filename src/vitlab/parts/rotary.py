@@ -46,6 +46,8 @@ class Rotary(Relative):
 
 
 class _Rotary(nn.Module):
+    phases: Tensor
+
     def __init__(self, head_width: int, base: float, site: Site) -> None:
         super().__init__()
         self.head_width, self.base, self.site = head_width, base, site
@@ -61,8 +63,7 @@ class _Rotary(nn.Module):
         return torch.stack([angles.cos(), angles.sin()]).float()
 
     def forward(self, q: Float[Tensor, "B H N E"], k: Float[Tensor, "B H N E"], grid: Pair) -> Turned:
-        kept: Tensor = self.phases
-        cos, sin = (kept if grid == self.site.grid else self.compute(grid).to(kept)).to(q.dtype)
+        cos, sin = (self.phases if grid == self.site.grid else self.compute(grid).to(self.phases)).to(q.dtype)
         return self._turn(q, cos, sin), self._turn(k, cos, sin), None
 
     def _turn(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
@@ -72,7 +73,7 @@ class _Rotary(nn.Module):
 
 
 class Bias(Relative):
-    """A learned number for each head and each offset (row, column) between query and key, added to their score (Swin)."""
+    """A learned number for each head and each offset (row, column) of query and key, added to their score (Swin)."""
 
     kind: Literal["bias"] = "bias"
     needs_bias: ClassVar[bool] = True
@@ -82,6 +83,8 @@ class Bias(Relative):
 
 
 class _Bias(nn.Module):
+    offsets: Tensor
+
     def __init__(self, heads: int, site: Site, window: Pair | None) -> None:
         super().__init__()
         self.window, self.prefix = window, site.prefix
@@ -90,8 +93,7 @@ class _Bias(nn.Module):
         self.register_buffer("offsets", _offsets(self.grid), persistent=False)
 
     def forward(self, q: Float[Tensor, "B H N E"], k: Float[Tensor, "B H N E"], grid: Pair) -> Turned:
-        offsets: Tensor = self.offsets
-        table = self.table.weight
+        offsets, table = self.offsets, self.table.weight
         if self.window is None and grid != self.grid:
             old, new = ((2 * rows - 1, 2 * columns - 1) for rows, columns in (self.grid, grid))
             table, offsets = resample(table, old, new), _offsets(grid).to(offsets.device)

@@ -28,6 +28,9 @@ class Local(Core):
 
 
 class _Local(CoreModule):
+    neighbours: Tensor
+    outside: Tensor
+
     def __init__(self, radius: int, global_tokens: int, site: Site) -> None:
         super().__init__()
         self.global_tokens, self.dropout, self.length = global_tokens, site.dropout, site.length

@@ -37,6 +37,8 @@ class Window(Core):
 
 
 class _Window(CoreModule):
+    mask: Tensor | None
+
     def __init__(self, size: int, shift: int, site: Site) -> None:
         super().__init__()
         self.size, self.shift, self.dropout, self.grid = size, shift, site.dropout, site.grid

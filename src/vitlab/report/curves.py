@@ -13,8 +13,8 @@ from pathlib import Path
 
 from vitlab.errors import UserError
 
-AVERAGED = ("train_loss", "train_accuracy", "images_per_second")
-LAST = ("val_loss", "val_accuracy", "rate", "seconds", "step")
+AVERAGED = ("train_loss", "train_accuracy")
+LAST = ("val_loss", "val_accuracy", "rate", "images_per_second", "seconds", "step")
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def read_curves(path: Path) -> tuple[Epoch, ...]:
 
 
 def best(epochs: tuple[Epoch, ...]) -> Epoch | None:
-    """The epoch a person would keep: highest validation accuracy, or else lowest validation loss; earliest of equals."""
+    """The epoch a person would keep: highest validation accuracy, else lowest validation loss; the first of equals."""
     by_accuracy = [e for e in epochs if e.val_accuracy is not None and math.isfinite(e.val_accuracy)]
     if by_accuracy:
         return max(by_accuracy, key=lambda e: (e.val_accuracy or 0.0, -e.epoch))
@@ -89,7 +89,6 @@ def _number(cell: object, column: str, path: Path, line: int) -> float | None:
     if not text:
         return None
     try:
-        number = float(text)
+        return float(text)
     except ValueError:
         raise UserError(f"{path}, line {line}: {column} should be a number and is {text[:40]!r}") from None
-    return number

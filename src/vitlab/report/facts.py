@@ -7,6 +7,7 @@ appear as a run goes on, and what is missing is None (or empty) here and a sente
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,9 @@ class Plan:
     recipe: dict[str, Any] = field(default_factory=dict)
     machine: dict[str, Any] = field(default_factory=dict)
     blueprint: dict[str, Any] = field(default_factory=dict)
+    preprocess: dict[str, Any] = field(default_factory=dict)
+    augment: dict[str, Any] = field(default_factory=dict)
+    accumulate: int | None = None
     reasons: dict[str, str] = field(default_factory=dict)
 
     def images(self, part: str) -> int | None:
@@ -98,9 +102,16 @@ class RunFacts:
         return planned if isinstance(planned, int) else len(planned) if isinstance(planned, list) else None
 
     @property
+    def preprocess(self) -> dict[str, Any]:
+        """What happens to an image before the model: as the bundle says, or else as it was planned."""
+        return (self.bundle.preprocess if self.bundle else {}) or self.plan.preprocess
+
+    @property
     def seconds(self) -> float | None:
-        """How long training took: the log's `seconds` count from its start."""
-        return max((e.seconds for e in self.epochs if e.seconds is not None), default=None)
+        """How long training took. The log's `seconds` count from the start, and anew after each resume."""
+        clock = [e.seconds for e in self.epochs if e.seconds is not None]
+        before_resumes = sum(last for last, following in pairwise(clock) if following < last)
+        return before_resumes + clock[-1] if clock else None
 
     @property
     def images_per_second(self) -> float | None:

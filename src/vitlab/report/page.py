@@ -73,7 +73,7 @@ def render(facts: RunFacts) -> str:
         mistakes=found.pictures() if found else [],
         sections=sections,
         other_reasons=other_reasons,
-        preprocess=list(plan.flatten(facts.bundle.preprocess)) if facts.bundle else [],
+        preprocess=list(plan.flatten(facts.preprocess)),
         fingerprint=list(plan.flatten(facts.bundle.data)) if facts.bundle else [],
         versions=list(plan.flatten(facts.bundle.versions)) if facts.bundle else [],
         style=Markup(_asset("page.css")),
@@ -84,7 +84,7 @@ def render(facts: RunFacts) -> str:
 
 
 def headline(facts: RunFacts) -> dict[str, str]:
-    """The one figure of the page: on held-out images if there are any, else the last the training saw, named as such."""
+    """The one figure of the page: on held-out images, or else what training saw last, named as such."""
     if found := facts.evaluation:
         noun = "image" if found.images == 1 else "images"
         kind = f"training {noun}" if found.split == "train" else f"{noun} held out"
@@ -108,7 +108,10 @@ def summary(facts: RunFacts) -> str:
     said = facts.model
     if facts.cost:
         said += f" with {wording.count(facts.cost.parameters)} parameters"
-    said += f", trained for {wording.plural(len(facts.epochs), 'epoch')}" if facts.epochs else ", to be trained"
+    if facts.epochs:
+        said += f", trained for {wording.plural(len(facts.epochs), 'epoch')}"
+    else:
+        said += ", trained" if facts.bundle else ", to be trained"
     images = facts.plan.images("train")
     said += f" on {wording.count(images)} images of {facts.data}" if images else f" on {facts.data}"
     if facts.classes:

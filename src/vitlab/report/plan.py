@@ -37,10 +37,12 @@ class Section:
 def sections(plan: Plan) -> tuple[dict[str, Section], tuple[Entry, ...]]:
     """The parts of the plan by key, those without entries left out, and the reasons that fit no entry."""
     reasons = dict(plan.reasons)
+    choices = {"model": plan.model, "seed": plan.seed, "accumulate": plan.accumulate}
     parts: list[tuple[str, str, Mapping[str, object]]] = [
-        ("choices", "Choices", {n: v for n, v in (("model", plan.model), ("seed", plan.seed)) if v is not None}),
+        ("choices", "Choices", {name: value for name, value in choices.items() if value is not None}),
         ("data", "Images", plan.data),
         ("recipe", "Recipe", plan.recipe),
+        ("augment", "Augmentation", plan.augment),
         ("machine", "Machine", plan.machine),
         ("blueprint", "Blueprint", plan.blueprint),
     ]

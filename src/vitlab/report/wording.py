@@ -8,7 +8,10 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-ABSENT = "–"
+# An en dash: there is no figure here.
+ABSENT = "\N{EN DASH}"
+# A thousand class names in one line of the plan help nobody.
+LONG_LIST, SHOWN_OF_LONG = 24, 8
 
 
 def count(value: float | None) -> str:
@@ -106,10 +109,13 @@ def value(entry: object) -> str:
     if isinstance(entry, Mapping):
         return ", ".join(f"{name} {value(inner)}" for name, inner in entry.items()) or "none"
     if isinstance(entry, Sequence) and not isinstance(entry, str):
+        if len(entry) > LONG_LIST:
+            shown = ", ".join(value(inner) for inner in entry[:SHOWN_OF_LONG])
+            return f"{shown} and {len(entry) - SHOWN_OF_LONG:,} more"
         return ", ".join(value(inner) for inner in entry) or "none"
     return str(entry)
 
 
 def words(name: str) -> str:
-    """An identifier as words: `optimizer.weight_decay` becomes `optimizer › weight decay`."""
-    return name.replace("_", " ").replace(".", " › ")
+    """An identifier as words: `optimizer.weight_decay` becomes `optimizer / weight decay`."""
+    return name.replace("_", " ").replace(".", " / ")

@@ -26,6 +26,6 @@ def check_source(data: str) -> None:
     if data in NAMED:
         return
     if not path.exists():
-        raise UserError(f"no data {data!r}: neither a folder nor one of {', '.join(NAMED)}{nearest(data, NAMED)}")
+        raise UserError(f"no data {data!r}: it is no folder, and no data of that name are known{nearest(data, NAMED)}")
     if not path.is_dir():
         raise UserError(f"{data} is a file; give the folder with one folder of images for each class")

@@ -3,11 +3,10 @@
 import os
 from pathlib import Path
 
-from vitlab.data.decode import decode
+from vitlab.data.decode import SUFFIXES, decode, files_below
 from vitlab.data.sources.source import Samples, Source
 from vitlab.errors import UserError
 
-SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"}
 SPLITS = {"train": "train", "training": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
 
 
@@ -28,7 +27,7 @@ def _samples(root: Path, top: Path, classes: tuple[str, ...]) -> Samples:
     files, labels = [], []
     for label, name in enumerate(classes):
         inner = top / name
-        found = sorted(path for path in inner.rglob("*") if path.suffix.lower() in SUFFIXES) if inner.is_dir() else []
+        found = files_below(inner) if inner.is_dir() else []
         files += found
         labels += [label] * len(found)
     if len(set(labels)) < 2:

@@ -1,0 +1,123 @@
+"""How often a bundle is right: accuracy with its interval, confused classes, calibration, worst mistakes."""
+
+import base64
+import io
+import math
+
+import torch
+from PIL import Image
+from pydantic import BaseModel, ConfigDict
+from torch import Tensor
+from torch.nn import functional
+
+from vitlab.bundle import Bundle
+from vitlab.data.memory import Pictures
+
+_BATCH = 256
+_MISTAKES = 24
+_THUMBNAIL = 96
+_BINS = 15
+
+
+class Mistake(BaseModel):
+    """One wrong prediction, with the picture."""
+
+    model_config = ConfigDict(frozen=True)
+
+    where: str
+    truth: int
+    predicted: int
+    probability: float
+    truth_probability: float
+    png: str
+
+
+class Evaluation(BaseModel):
+    """What was found on one split. Rows of the confusion are the truth, columns what was predicted."""
+
+    model_config = ConfigDict(frozen=True)
+
+    split: str
+    images: int
+    accuracy: float
+    interval: tuple[float, float]
+    loss: float
+    calibration_error: float
+    classes: tuple[str, ...]
+    confusion: tuple[tuple[int, ...], ...]
+    mistakes: tuple[Mistake, ...]
+
+    @property
+    def errors(self) -> int:
+        return self.images - sum(row[i] for i, row in enumerate(self.confusion))
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return (
+            f"{self.accuracy:.2%} of {self.images} {self.split} images right ({self.errors} errors; "
+            f"95 % interval {low:.1%} to {high:.1%}), "
+            f"loss {self.loss:.4f}, calibration error {self.calibration_error:.3f}"
+        )
+
+
+def evaluate(bundle: Bundle, pictures: Pictures, split: str) -> Evaluation:
+    """Predict every picture of a split and count."""
+    parts = [bundle.probabilities(images) for images in pictures.images.split(_BATCH)]
+    probabilities = torch.cat(parts)
+    sure, predicted = probabilities.max(dim=1)
+    truth, classes = pictures.labels, len(bundle.classes)
+    right = predicted == truth
+    confusion = torch.bincount(truth * classes + predicted, minlength=classes * classes).view(classes, classes)
+    return Evaluation(
+        split=split,
+        images=len(truth),
+        accuracy=float(right.double().mean()),
+        interval=wilson(int(right.sum()), len(truth)),
+        loss=float(functional.nll_loss(probabilities.double().clamp_min(1e-12).log(), truth)),
+        calibration_error=calibration_error(sure, right),
+        classes=bundle.classes,
+        confusion=tuple(tuple(row) for row in confusion.tolist()),
+        mistakes=_mistakes(pictures, probabilities, predicted),
+    )
+
+
+def wilson(right: int, count: int, z: float = 1.959964) -> tuple[float, float]:
+    """Wilson's 95 % interval for a share: sound near 0 and 1, where the usual one is not."""
+    share, spread = right / count, z * z / count
+    middle = (share + spread / 2) / (1 + spread)
+    half = z / (1 + spread) * math.sqrt(share * (1 - share) / count + spread / (4 * count))
+    return max(middle - half, 0.0), min(middle + half, 1.0)
+
+
+def calibration_error(sure: Tensor, right: Tensor, bins: int = _BINS) -> float:
+    """Expected calibration error (Guo et al. 2017, eq. 3): sum over bins of n_b / n |accuracy_b - confidence_b|."""
+    place = (sure * bins).ceil().long().clamp(1, bins) - 1
+    gap = torch.zeros(bins, dtype=torch.float64).index_add_(0, place, right.double() - sure.double())
+    return float(gap.abs().sum() / len(sure))
+
+
+def _mistakes(pictures: Pictures, probabilities: Tensor, predicted: Tensor) -> tuple[Mistake, ...]:
+    """The most confident ones first."""
+    wrong = (predicted != pictures.labels).nonzero().flatten()
+    wrong = wrong[probabilities[wrong, predicted[wrong]].argsort(descending=True)][:_MISTAKES]
+    return tuple(
+        Mistake(
+            where=pictures.keys[i],
+            truth=int(pictures.labels[i]),
+            predicted=int(predicted[i]),
+            probability=float(probabilities[i, predicted[i]]),
+            truth_probability=float(probabilities[i, pictures.labels[i]]),
+            png=_png(pictures.images[i]),
+        )
+        for i in wrong.tolist()
+    )
+
+
+def _png(image: Tensor) -> str:
+    """A picture small enough for a page; of many channels the first is shown."""
+    pixels = image.permute(1, 2, 0).numpy() if len(image) == 3 else image[0].numpy()
+    picture = Image.fromarray(pixels)
+    picture.thumbnail((_THUMBNAIL, _THUMBNAIL))
+    buffer = io.BytesIO()
+    picture.save(buffer, "PNG", optimize=True)
+    return base64.b64encode(buffer.getvalue()).decode()

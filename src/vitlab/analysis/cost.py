@@ -1,0 +1,135 @@
+"""What a model costs before it runs: parameters by part, multiply-adds, and the memory of training by term.
+
+All of it is counted on the meta device, where nothing is computed or allocated: `flop_counter` sees every matrix
+product, and hooks on what autograd saves see every activation.
+"""
+
+import time
+from collections.abc import Callable
+
+import torch
+from pydantic import BaseModel, ConfigDict
+from torch import Tensor, nn
+from torch.autograd.graph import saved_tensors_hooks
+from torch.utils.flop_counter import FlopCounterMode
+
+from vitlab.models.blueprint import Blueprint, Model
+from vitlab.parts.attention import CoreModule
+
+
+class Memory(BaseModel):
+    """Bytes of a training step in float32 with AdamW, by what holds them."""
+
+    model_config = ConfigDict(frozen=True)
+
+    weights: int
+    gradients: int
+    optimizer: int
+    activations: int
+    attention: int
+
+    @property
+    def total(self) -> int:
+        return self.weights + self.gradients + self.optimizer + self.activations + self.attention
+
+
+class Cost(BaseModel):
+    """Parameters, multiply-adds of one image, and memory of a batch."""
+
+    model_config = ConfigDict(frozen=True)
+
+    parameters: int
+    by_part: dict[str, int]
+    gmacs: float
+    batch: int
+    memory: Memory
+
+
+def cost(blueprint: Blueprint, batch: int = 128) -> Cost:
+    """Count a model without building it."""
+    with torch.device("meta"):
+        model = blueprint.build()
+        parameters = sum(parameter.numel() for parameter in model.parameters())
+        return Cost(
+            parameters=parameters,
+            by_part={name: sum(p.numel() for p in part.parameters()) for name, part in model.named_children()},
+            gmacs=_macs(model) / 1e9,
+            batch=batch,
+            memory=_memory(model, batch),
+        )
+
+
+def _macs(model: Model) -> float:
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        model.eval()(_images(model, 1))
+    return counter.get_total_flops() / 2
+
+
+def _memory(model: Model, batch: int) -> Memory:
+    """Weights, gradients, two moments, and each tensor saved for the backward pass, counted once.
+
+    What is saved inside an attention core is counted apart: it is what grows with the square of the tokens.
+    """
+    weights = sum(tensor.nbytes for tensor in model.state_dict().values())
+    trained = sum(parameter.nbytes for parameter in model.parameters())
+    own = {parameter.untyped_storage()._cdata for parameter in model.parameters()}
+    kept = {"activations": 0, "attention": 0}
+    inside = "activations"
+    seen: dict[int, object] = {}
+
+    def switch(place: str) -> Callable[..., None]:
+        def hook(*_: object) -> None:
+            nonlocal inside
+            inside = place
+
+        return hook
+
+    def save(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage._cdata not in seen and storage._cdata not in own:
+            seen[storage._cdata] = storage  # held, so that its address is not given to another
+            kept[inside] += storage.nbytes()
+        return tensor
+
+    for core in (module for module in model.modules() if isinstance(module, CoreModule)):
+        core.register_forward_pre_hook(switch("attention"))
+        core.register_forward_hook(switch("activations"))
+    with saved_tensors_hooks(save, lambda tensor: tensor):
+        model.train()(_images(model, batch))
+    return Memory(weights=weights, gradients=trained, optimizer=2 * trained, **kept)
+
+
+def _images(model: Model, batch: int) -> Tensor:
+    return torch.empty(batch, model.blueprint.channels, *model.blueprint.image, device="meta")
+
+
+class Latency(BaseModel):
+    """Seconds measured for one batch in evaluation mode."""
+
+    model_config = ConfigDict(frozen=True)
+
+    batch: int
+    device: str
+    best: float
+    median: float
+
+    @property
+    def images_per_second(self) -> float:
+        return self.batch / self.median
+
+
+def latency(model: nn.Module, images: Tensor, seconds: float = 2.0) -> Latency:
+    """Time forward passes for about so many seconds, after a warm-up."""
+    times: list[float] = []
+    with torch.inference_mode():
+        for _ in range(3):
+            model(images)
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end or len(times) < 5:
+            start = time.perf_counter()
+            model(images)
+            if images.device.type == "cuda":
+                torch.cuda.synchronize()
+            times.append(time.perf_counter() - start)
+    times.sort()
+    return Latency(batch=len(images), device=images.device.type, best=times[0], median=times[len(times) // 2])

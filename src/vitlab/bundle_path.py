@@ -1,0 +1,18 @@
+"""Where a bundle is: in a run's folder, or the path itself. Nothing heavy is imported to say that there is none."""
+
+from pathlib import Path
+
+from vitlab.errors import UserError
+
+CARD, WEIGHTS = "model.json", "model.safetensors"
+
+
+def check_bundle(path: str | Path) -> Path:
+    """The bundle's folder, or one sentence when there is no bundle."""
+    path = Path(path)
+    if not path.exists():
+        raise UserError(f"no such run or bundle: {path}")
+    for found in (path / "bundle", path):
+        if (found / CARD).is_file():
+            return found
+    raise UserError(f"{path} holds no bundle: there is no {CARD} in it or in its folder bundle/; train a model first")

@@ -1,0 +1,168 @@
+"""vitlab train: a model trained on images, with a bundle and a page left behind."""
+
+import datetime
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from vitlab.commands.changes import parse_changes
+from vitlab.commands.flags import Changes, Data, MaybeFloat, MaybeInt, MaybePath, Model, Switch
+from vitlab.commands.run import Run, check_free, claim
+from vitlab.commands.spell import spell
+from vitlab.data.sources import check_source
+from vitlab.errors import UserError
+from vitlab.files import write_text
+
+if TYPE_CHECKING:
+    from vitlab.training.plan import Plan
+    from vitlab.training.resolve import Ready
+
+
+def train(
+    data: Data,
+    /,
+    *,
+    model: Model = "auto",
+    size: MaybeInt = None,
+    change: Changes = (),
+    recipe: str = "auto",
+    epochs: MaybeInt = None,
+    batch: MaybeInt = None,
+    rate: MaybeFloat = None,
+    weight_decay: MaybeFloat = None,
+    warmup: MaybeFloat = None,
+    smoothing: MaybeFloat = None,
+    dropout: MaybeFloat = None,
+    drop_path: MaybeFloat = None,
+    ema: MaybeFloat = None,
+    patience: MaybeInt = None,
+    accumulate: MaybeInt = None,
+    seed: int = 0,
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto",
+    precision: Literal["auto", "float32", "bfloat16"] = "auto",
+    threads: MaybeInt = None,
+    plan: MaybePath = None,
+    out: MaybePath = None,
+    quiet: Switch = False,
+) -> Run:
+    """Train a model on images and leave a run's folder: bundle, metrics, checkpoints and a page about it.
+
+    Args:
+        data: `digits`, or a folder with one folder of images for each class (with or without train, val, test above).
+        model: A name from `vitlab models` (or in Python a blueprint), or `auto`: by size and number of the images.
+        size: Side of the images in pixels, where not the model's own.
+        change: Parts of the model to change, such as pool=mean or block.attention.core=performer.
+        recipe: digits, cifar, finetune, imagenet, or `auto`. What follows changes one entry of it.
+        epochs: Times that every training image is seen.
+        batch: Images a step of the optimizer.
+        rate: Learning rate at the top of the schedule.
+        weight_decay: On matrices alone.
+        warmup: Steps of warmup, or below 1 their share of all steps.
+        smoothing: Label smoothing.
+        dropout: In attention, projections and MLPs.
+        drop_path: Stochastic depth of the last block.
+        ema: Decay of the moving average of the weights, the weights that the bundle gets.
+        patience: Stop after so many epochs without a better validation accuracy, and take the best.
+        accumulate: Parts in which a batch is computed, to save memory.
+        seed: Of everything random; the same seed and plan repeat a run.
+        device: Where to train.
+        precision: float32, bfloat16, or `auto`: the faster one, measured.
+        threads: CPU threads.
+        plan: The config.yaml of another run, to repeat it exactly.
+        out: The run's folder; the next free one under runs/ if not given.
+        quiet: Print no plan and no progress.
+    """
+    from vitlab.training.recipe import recipe as named_recipe
+
+    command = spell(train, locals())
+    changed = {
+        "epochs": epochs, "batch": batch, "rate": rate, "weight_decay": weight_decay, "warmup": warmup, "ema": ema,
+        "smoothing": smoothing, "dropout": dropout, "drop_path": drop_path, "patience": patience,
+    }  # fmt: skip
+    recipe_changes = {entry: value for entry, value in changed.items() if value is not None}
+    named_recipe("digits" if recipe == "auto" else recipe, recipe_changes)
+    for flag, value in (("size", size), ("accumulate", accumulate), ("threads", threads)):
+        if value is not None and value < 1:
+            raise UserError(f"--{flag} wants at least 1, not {value}")
+    if not 0 <= seed < 2**31:
+        raise UserError(f"--seed wants a whole number from 0 to {2**31 - 1}, not {seed}")
+    changes = parse_changes(change)
+    check_source(data)
+    if plan is not None and not plan.is_file():
+        raise UserError(f"no plan at {plan}; give the config.yaml of a run")
+    if out is not None:
+        check_free(out)
+
+    from vitlab.training.plan import Plan
+    from vitlab.training.resolve import Request, replay, resolve
+
+    if plan is not None:
+        ready = replay(Plan.read(plan), data)
+    else:
+        ready = resolve(
+            Request(
+                data=data,
+                model=model,
+                size=size,
+                changes=changes,
+                recipe=recipe,
+                recipe_changes=recipe_changes,
+                accumulate=accumulate,
+                seed=seed,
+                device=device,
+                precision=precision,
+                threads=threads,
+                command=command,
+            )
+        )
+    return _carry_out(ready, out, quiet)
+
+
+def _carry_out(ready: "Ready", out: Path | None, quiet: bool) -> Run:
+    """The plan shown, written and followed; what came of it saved, counted and drawn."""
+    from vitlab.analysis.accuracy import evaluate
+    from vitlab.analysis.cost import cost
+    from vitlab.bundle import Bundle, Card, load
+    from vitlab.report import page
+    from vitlab.training.fit import fit
+
+    plan = ready.plan
+    if not quiet:
+        print(_show(plan), file=sys.stderr)
+    folder = claim(out, plan.data.name)
+    write_text(folder / "config.yaml", plan.to_yaml())
+    trained = fit(plan, ready.splits, folder, quiet)
+    card = Card(
+        blueprint=plan.blueprint,
+        preprocess=plan.preprocess,
+        classes=plan.data.classes,
+        data=plan.data.model_dump(exclude={"classes"}),
+        versions=plan.machine.versions,
+        command=plan.command,
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    )
+    Bundle(trained, card).save(folder / "bundle")
+    found = evaluate(load(folder), ready.splits["test"], "test")  # of the bundle as anyone will load it
+    metrics = {"test_accuracy": found.accuracy, "test_loss": found.loss}
+    Bundle(trained, card.model_copy(update={"metrics": metrics})).save(folder / "bundle")
+    write_text(folder / "evaluation.json", found.model_dump_json())
+    write_text(folder / "cost.json", cost(plan.blueprint, plan.micro_batch).model_dump_json())
+    page.write(folder)
+    return Run(folder)
+
+
+def _show(plan: "Plan") -> str:
+    """The plan as a person reads it before the first step."""
+    recipe, machine, reasons = plan.recipe, plan.machine, plan.reasons
+    data, epochs = plan.data, f"{recipe.epochs} epochs of batches of {recipe.batch}, rate {recipe.rate:g}"
+    counts = f"{data.train} to train, {data.val} to validate, {data.test} to test, {len(data.classes)} classes"
+    arithmetic = f"{machine.device}, {machine.threads} threads, {machine.precision}"
+    rows = {
+        "data": (f"{data.name}: {counts}", ""),
+        "model": (plan.model, reasons.get("model", "")),
+        "recipe": (epochs, reasons.get("recipe", "")),
+        "machine": (arithmetic, reasons.get("precision", "")),
+        "kernels": (", ".join(sorted(set(machine.kernels.values()))) or "by rule", reasons.get("kernels", "")),
+        "seed": (str(plan.seed), ""),
+    }
+    return "\n".join(f"  {name:8} {value}{f'  ({why})' if why else ''}" for name, (value, why) in rows.items())

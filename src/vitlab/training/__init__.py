@@ -1,0 +1,4 @@
+"""From a source and a blueprint to trained weights.
+
+`recipe.py` says how to train, `plan.py` what one run has resolved, `learner.py` one step of it, `fit.py` the whole.
+"""

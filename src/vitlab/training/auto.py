@@ -1,0 +1,45 @@
+"""What `auto` stands for: which model and which recipe, by the size and the number of images.
+
+The rules are tables, so that a better measurement changes a row. Each answer comes with its reason.
+"""
+
+import math
+from collections.abc import Sequence
+
+from vitlab.models.families.vit import vit
+from vitlab.models.plain import Plain
+
+# Largest side of the images -> (side to train at, None: as it is), patch.
+_PATCHES = ((12, 2), (40, 4), (80, 8))
+_LARGEST = (224, 16)
+# Images to train on -> size of the model. More images carry a larger one.
+_SIZES = ((5_000, "digits"), (200_000, "tiny"), (math.inf, "small"))
+
+
+def model(side: int, images: int, classes: int, channels: int) -> tuple[Plain, str]:
+    """A ViT for images of about this side and so many of them, and why."""
+    size = next(size for limit, size in _SIZES if images <= limit)
+    image, patch = next(((side, patch) for limit, patch in _PATCHES if side <= limit), _LARGEST)
+    image = math.ceil(image / patch) * patch
+    chosen = vit(size, patch=patch, image=image, classes=classes, channels=channels)
+    name = f"vit_{size}_patch{patch}_{image}"
+    reason = (
+        f"images of {side} pixels are cut into {image // patch}x{image // patch} patches of {patch}; "
+        f"{images:,} images to train on carry a width of {chosen.width} and {chosen.depth} blocks"
+    )
+    return chosen.change(name=name), reason
+
+
+def recipe(side: int, images: int) -> tuple[str, str]:
+    """The name of a recipe, and why."""
+    if images <= 5_000:
+        return "digits", f"{images:,} images are few: many epochs with strong variation"
+    if images <= 200_000:
+        return "cifar", f"{images:,} images of {side} pixels"
+    return "imagenet", f"{images:,} images are many"
+
+
+def typical_side(sizes: Sequence[tuple[int, int]]) -> int:
+    """The median of the shorter sides."""
+    shorter = sorted(min(size) for size in sizes)
+    return shorter[len(shorter) // 2]

@@ -1,0 +1,103 @@
+"""Which device, precision and attention kernel a run uses: asked for, or measured on the model itself."""
+
+import os
+import platform
+import time
+from contextlib import nullcontext
+
+import torch
+from torch import nn
+
+import vitlab
+from vitlab.errors import UserError
+from vitlab.models.blueprint import Blueprint
+from vitlab.parts import kernels
+from vitlab.parts.attention import CoreModule
+from vitlab.training.plan import Machine
+
+WORTH_IT = 1.1  # bfloat16 has to be this much faster: it rounds more
+
+
+def pick_device(asked: str) -> tuple[str, str]:
+    """The device to train on and why; a sentence when the one asked for is not here."""
+    here = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if asked == "auto":
+        found = next(device for device, there in here.items() if there)
+        return found, "the fastest device here" if found != "cpu" else "there is no GPU here"
+    if not here[asked]:
+        raise UserError(
+            f"no {asked} device is here; leave --device out, or take one of {', '.join(d for d in here if here[d])}"
+        )
+    return asked, "asked for"
+
+
+def resolve(blueprint: Blueprint, batch: int, device: str, precision: str) -> tuple[Machine, dict[str, str]]:
+    """Measure what was not asked for, a second or two on the model itself; the machine's entries and their reasons."""
+    reasons: dict[str, str] = {}
+    with torch.random.fork_rng(devices=[]):
+        model = blueprint.build().to(device)
+    images = torch.zeros(min(batch, 64), blueprint.channels, *blueprint.image, device=device)
+    asked = [precision] if precision != "auto" else ["float32", "bfloat16"]
+    seconds = {}
+    for name in asked:
+        _measure_kernels(model, images, name)
+        seconds[name] = _seconds_a_step(model, images, name)
+    if precision != "auto":
+        chosen, reasons["precision"] = precision, "asked for"
+    else:
+        gain = seconds["float32"] / seconds["bfloat16"]
+        chosen = "bfloat16" if gain >= WORTH_IT else "float32"
+        reasons["precision"] = f"a step in bfloat16 takes {1 / gain:.2f} of the time of one in float32, measured here"
+    found = {place: kernel for place, kernel in kernels.chosen().items() if f" {chosen} " in place}
+    if found:
+        reasons["kernels"] = "attention kernels measured here at the model's lengths"
+    machine = Machine(
+        device=device,
+        threads=torch.get_num_threads(),
+        precision=chosen,
+        kernels=found,
+        compile=False,
+        versions={
+            "vitlab": vitlab.__version__,
+            "torch": torch.__version__,
+            "python": platform.python_version(),
+            "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        },
+    )
+    reasons["compile"] = "not measured yet to pay back within a run"
+    return machine, reasons
+
+
+def autocast(device: str, precision: str) -> torch.autocast | nullcontext[None]:
+    """The context in which a step computes in this precision."""
+    return torch.autocast(device, torch.bfloat16) if precision == "bfloat16" else nullcontext()
+
+
+def _measure_kernels(model: nn.Module, images: torch.Tensor, precision: str) -> None:
+    """Measure attention at each length the model has."""
+    seen: set[tuple[int, int, int]] = set()
+
+    def note(core: nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
+        q, k = inputs[:2]
+        seen.add((k.shape[2], q.shape[1], q.shape[3]))
+
+    hooks = [m.register_forward_pre_hook(note) for m in model.modules() if isinstance(m, CoreModule)]
+    with torch.no_grad():
+        model(images[:2])
+    for hook in hooks:
+        hook.remove()
+    for length, heads, width in sorted(seen):
+        kernels.measure(images.device.type, getattr(torch, precision), length, heads, width, len(images))
+
+
+def _seconds_a_step(model: nn.Module, images: torch.Tensor, precision: str) -> float:
+    """The best of a few forward and backward passes."""
+    best = float("inf")
+    for _ in range(4):
+        start = time.perf_counter()
+        with autocast(images.device.type, precision):
+            loss = model(images).float().square().mean()
+        loss.backward()
+        model.zero_grad()
+        best = min(best, time.perf_counter() - start)
+    return best

@@ -1,0 +1,23 @@
+"""Classification: cross-entropy with the labels, smoothed."""
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from vitlab.training.objectives.objective import Outcome
+
+
+class Supervised:
+    """Cross-entropy of logits with labels, or with rows of probabilities where labels were mixed.
+
+    Label smoothing by s (Szegedy et al. 2016): the target is (1 - s) of the label and s spread over all classes. It is
+    part of training alone: in evaluation the loss is the plain cross-entropy.
+    """
+
+    def __init__(self, smoothing: float) -> None:
+        self.smoothing = smoothing
+
+    def __call__(self, model: nn.Module, images: Tensor, targets: Tensor) -> Outcome:
+        logits = model(images).float()
+        loss = functional.cross_entropy(logits, targets, label_smoothing=self.smoothing if model.training else 0.0)
+        truth = targets if targets.ndim == 1 else targets.argmax(dim=1)
+        return Outcome(loss, (logits.detach().argmax(dim=1) == truth).sum(), len(targets))

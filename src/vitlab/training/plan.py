@@ -1,0 +1,94 @@
+"""The plan: everything a run decides by looking, resolved once, recorded, and replayed.
+
+It is printed with its reasons before the first step, written to the run's `config.yaml`, and read back by whoever
+repeats the run: with the same plan, machine kind, versions and number of threads, a run repeats bit for bit.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, SerializeAsAny, ValidationError
+
+from vitlab.data.augment import Augment
+from vitlab.data.preprocess import Preprocess
+from vitlab.errors import UserError, explain_invalid
+from vitlab.models.blueprint import Blueprint
+from vitlab.training.recipe import Recipe
+
+
+class DataFacts(BaseModel):
+    """Which data a run was planned for."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    source: str
+    name: str
+    fingerprint: str
+    classes: tuple[str, ...]
+    train: int
+    val: int
+    test: int
+
+
+class Machine(BaseModel):
+    """On what, and with which arithmetic."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    device: str
+    threads: int
+    precision: str
+    kernels: dict[str, str]
+    compile: bool
+    versions: dict[str, str]
+
+
+class Plan(BaseModel):
+    """What one run has resolved."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    command: str
+    seed: int
+    model: str
+    data: DataFacts
+    blueprint: SerializeAsAny[Blueprint]
+    preprocess: Preprocess
+    recipe: Recipe
+    augment: Augment
+    accumulate: int
+    machine: Machine
+    reasons: dict[str, str]
+
+    @property
+    def micro_batch(self) -> int:
+        """Images a forward pass."""
+        return min(self.recipe.batch, self.data.train) // self.accumulate
+
+    @property
+    def steps(self) -> int:
+        """Steps of the optimizer in the whole run."""
+        batches = self.data.train // self.micro_batch
+        return -(-batches // self.accumulate) * self.recipe.epochs
+
+    def to_yaml(self) -> str:
+        """The plan as a person reads it."""
+        text: str = yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=120)
+        return text
+
+    @classmethod
+    def read(cls, path: Path) -> "Plan":
+        """A plan that a run wrote; one sentence when it is none."""
+        try:
+            data: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise UserError(f"cannot read the plan {path}: {error.strerror}") from None
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise UserError(
+                f"{path} is no YAML ({str(error).splitlines()[0]}); give the config.yaml of a run"
+            ) from None
+        try:
+            return cls.model_validate(data)
+        except ValidationError as error:
+            raise explain_invalid(error, str(path)) from None

@@ -1,0 +1,64 @@
+"""How to train, as data: optimizer, schedule, regularisation, lengths. Named recipes are rows of `RECIPES`.
+
+Reading this file imports no torch, so that a wrong number on the command line is refused at once.
+"""
+
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from vitlab.errors import UserError, explain_invalid, nearest
+
+
+class Recipe(BaseModel):
+    """AdamW with linear warmup and cosine decay by step; what is None is left as the model's blueprint has it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    epochs: int = Field(default=100, ge=1)
+    batch: int = Field(default=128, ge=1, description="images a step of the optimizer, over all devices")
+    rate: float = Field(default=1e-3, gt=0, description="learning rate at the top of the schedule")
+    last_rate: float = Field(default=0.0, ge=0, description="learning rate at its end")
+    warmup: float = Field(default=0.05, ge=0, description="steps of warmup, or below 1 their share of all")
+    betas: tuple[float, float] = (0.9, 0.999)
+    weight_decay: float = Field(default=0.05, ge=0, description="on matrices; none on biases, norms, tokens, positions")
+    clip: float | None = Field(default=1.0, gt=0, description="largest norm of the gradient")
+    smoothing: float = Field(default=0.1, ge=0, lt=1, description="label smoothing")
+    dropout: float | None = Field(default=None, ge=0, lt=1)
+    drop_path: float | None = Field(default=0.1, ge=0, lt=1, description="stochastic depth of the last block")
+    ema: float | None = Field(default=0.999, gt=0, lt=1, description="decay of the moving average of the weights")
+    patience: int | None = Field(default=None, ge=1, description="stop after so many epochs without a better one")
+    augment: dict[str, Any] = {}
+
+    @model_validator(mode="after")
+    def _rates_in_order(self) -> Self:
+        if self.last_rate > self.rate:
+            raise UserError(f"last_rate {self.last_rate} is above rate {self.rate}")
+        return self
+
+
+RECIPES = {
+    "digits": Recipe(
+        augment={"rotate": 12, "shift": 0.125, "scale": 0.12, "shear": 6},
+    ),
+    "cifar": Recipe(epochs=200, rate=1e-3, augment={"shift": 0.125, "flip": True}),
+    "finetune": Recipe(epochs=20, rate=1e-4, augment={"shift": 0.05, "flip": True}),
+    "imagenet": Recipe(
+        epochs=300, batch=4096, rate=1e-3, warmup=10_000, ema=0.9999, augment={"shift": 0.1, "flip": True}
+    ),
+}
+
+
+def recipe(name: str, changes: dict[str, Any]) -> Recipe:
+    """A named recipe with some of its entries changed, checked; a wrong entry gets one sentence."""
+    if name not in RECIPES:
+        raise UserError(f"no recipe {name!r}{nearest(name, RECIPES)}")
+    return checked({**RECIPES[name].model_dump(), **changes}, "recipe")
+
+
+def checked(data: dict[str, Any], what: str) -> Recipe:
+    """A recipe from its data; a wrong entry gets one sentence."""
+    try:
+        return Recipe.model_validate(data)
+    except ValidationError as error:
+        raise explain_invalid(error, what) from None

@@ -1,0 +1,165 @@
+"""From what a person asked for to a plan: look at the data and the machine once, and write down why."""
+
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from pydantic import ValidationError
+
+from vitlab.data import memory
+from vitlab.data.augment import Augment
+from vitlab.data.memory import Pictures
+from vitlab.data.preprocess import Preprocess
+from vitlab.data.sources.source import Samples
+from vitlab.data.splits import open_splits
+from vitlab.errors import UserError, explain_invalid
+from vitlab.models import registry
+from vitlab.models.blueprint import Blueprint
+from vitlab.parts import kernels
+from vitlab.training import auto, machine
+from vitlab.training.plan import DataFacts, Plan
+from vitlab.training.recipe import Recipe, recipe
+
+LARGEST_MICRO_BATCH = 256
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a person asked for; `auto` and None leave it to the plan."""
+
+    data: str
+    model: str | Blueprint = "auto"
+    size: int | None = None
+    changes: dict[str, Any] = field(default_factory=dict)
+    recipe: str = "auto"
+    recipe_changes: dict[str, Any] = field(default_factory=dict)
+    accumulate: int | None = None
+    seed: int = 0
+    device: str = "auto"
+    precision: str = "auto"
+    threads: int | None = None
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A plan with the data it was made for, decoded."""
+
+    plan: Plan
+    splits: dict[str, Pictures]
+
+
+def resolve(request: Request) -> Ready:
+    """Look once, decide everything, say why."""
+    if request.threads:
+        torch.set_num_threads(request.threads)
+    device, why_device = machine.pick_device(request.device)
+    source = open_splits(request.data)
+    train = source.splits["train"]
+    side, channels = _look(train)
+    reasons: dict[str, str] = {}
+
+    blueprint, reasons["model"] = _model(request, side, channels, len(train), len(source.classes))
+    chosen, reasons["recipe"] = _recipe(request, side, len(train))
+    regularised = {name: value for name in blueprint.regularisers if (value := getattr(chosen, name)) is not None}
+    blueprint = blueprint.change(**regularised)
+    accumulate, reasons["accumulate"] = _accumulate(request.accumulate, min(chosen.batch, len(train)))
+    reasons["device"] = why_device
+
+    preprocess, splits = _decode(source.splits, blueprint)
+    settled, why = machine.resolve(blueprint, chosen.batch // accumulate, device, request.precision)
+    plan = Plan(
+        command=request.command,
+        seed=request.seed,
+        model=blueprint.name,
+        data=DataFacts(
+            source=request.data,
+            name=source.name,
+            fingerprint=splits["train"].fingerprint,
+            classes=source.classes,
+            train=len(splits["train"]),
+            val=len(splits["val"]),
+            test=len(splits["test"]),
+        ),
+        blueprint=blueprint,
+        preprocess=preprocess,
+        recipe=chosen,
+        augment=_augment(chosen),
+        accumulate=accumulate,
+        machine=settled,
+        reasons={**reasons, **why},
+    )
+    return Ready(plan, splits)
+
+
+def replay(plan: Plan, data: str) -> Ready:
+    """The data of a plan that was made before; a sentence if they are not the same any more."""
+    machine.pick_device(plan.machine.device)
+    torch.set_num_threads(plan.machine.threads)
+    kernels.adopt(plan.machine.kernels)
+    source = open_splits(data)
+    splits = {name: memory.load(samples, plan.preprocess) for name, samples in source.splits.items()}
+    if splits["train"].fingerprint != plan.data.fingerprint:
+        raise UserError(f"{data} is not the data this plan was made for: its training images or their order differ")
+    return Ready(plan, splits)
+
+
+def _look(samples: Samples) -> tuple[int, int]:
+    """The typical side and the number of channels, from a few pictures spread over the samples."""
+    step = max(len(samples) // 64, 1)
+    pictures = [samples.read(i) for i in islice(range(0, len(samples), step), 64)]
+    sizes, channels = [], set()
+    for picture in pictures:
+        if isinstance(picture, Image.Image):
+            sizes.append((picture.height, picture.width))
+            channels.add(1 if picture.mode in ("1", "L") or picture.mode.startswith("I") else 3)
+        else:
+            sizes.append(np.shape(picture)[:2])
+            channels.add(1 if picture.ndim == 2 else picture.shape[2])
+    return auto.typical_side(sizes), max(channels)
+
+
+def _model(request: Request, side: int, channels: int, images: int, classes: int) -> tuple[Blueprint, str]:
+    if request.model == "auto":
+        found, why = auto.model(request.size or side, images, classes, channels)
+        return found.change(**request.changes), why
+    known = registry.blueprint(request.model) if isinstance(request.model, str) else request.model
+    fixed: dict[str, Any] = {"classes": classes, "channels": channels}
+    if request.size:
+        fixed["image"] = request.size
+    return known.change(**fixed, **request.changes), "asked for"
+
+
+def _recipe(request: Request, side: int, images: int) -> tuple[Recipe, str]:
+    name, why = (request.recipe, "asked for") if request.recipe != "auto" else auto.recipe(side, images)
+    return recipe(name, request.recipe_changes), f"{name!r}: {why}"
+
+
+def _accumulate(asked: int | None, batch: int) -> tuple[int, str]:
+    if asked is not None:
+        if asked > batch:
+            raise UserError(
+                f"a batch of {batch} images cannot be split into {asked} parts; take a smaller --accumulate"
+            )
+        return asked, "asked for"
+    parts = -(-batch // LARGEST_MICRO_BATCH)
+    return parts, f"a batch of {batch} images is computed in {parts} part{'s' if parts > 1 else ''}"
+
+
+def _augment(chosen: Recipe) -> Augment:
+    try:
+        return Augment.model_validate(chosen.augment)
+    except ValidationError as error:
+        raise explain_invalid(error, "recipe.augment") from None
+
+
+def _decode(samples: dict[str, Samples], blueprint: Blueprint) -> tuple[Preprocess, dict[str, Pictures]]:
+    """Every split in memory, and the preprocessing with the training images' own mean and deviation."""
+    plain = (0.0,) * blueprint.channels, (1.0,) * blueprint.channels
+    preprocess = Preprocess(size=blueprint.image, channels=blueprint.channels, mean=plain[0], std=plain[1])
+    splits = {name: memory.load(found, preprocess) for name, found in samples.items()}
+    mean, std = memory.statistics(splits["train"].images)
+    return preprocess.model_copy(update={"mean": mean, "std": std}), splits
