@@ -1,7 +1,7 @@
 """Which code computes softmax attention: the one place that decides, by measurement.
 
 `plain` is two matrix products with a softmax between; `fused` is torch's scaled_dot_product_attention, which never
-holds the whole map. Both give softmax(q k^T / sqrt(E) + bias) v. Which is faster depends on device, dtype and length, so
+holds the whole map. Both give softmax(q k^T / sqrt(E) + bias) v. Which is faster depends on device, dtype, length, so
 a run measures once (`measure`), writes the winner into its plan, and replays it (`adopt`). Without a measurement the
 rule is the one that held on the machines we measured: `benchmarks/attention.py` prints the table.
 """

@@ -4,11 +4,11 @@ import os
 import platform
 import time
 from contextlib import nullcontext
+from importlib.metadata import version
 
 import torch
 from torch import nn
 
-import vitlab
 from vitlab.errors import UserError
 from vitlab.models.blueprint import Blueprint
 from vitlab.parts import kernels
@@ -58,7 +58,7 @@ def resolve(blueprint: Blueprint, batch: int, device: str, precision: str) -> tu
         kernels=found,
         compile=False,
         versions={
-            "vitlab": vitlab.__version__,
+            "vitlab": version("vitlab"),
             "torch": torch.__version__,
             "python": platform.python_version(),
             "machine": f"{platform.machine()}, {os.cpu_count()} cores",
