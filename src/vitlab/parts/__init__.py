@@ -6,6 +6,7 @@ models, data or training; a part may use torch, pydantic, jaxtyping and other pa
 Shapes, in every annotation of this room:
 
     B  images in a batch          H  heads                     R, C  rows and columns of the patch grid
-    N  tokens (prefix + R * C)    E  width of a head           P     prefix tokens (class, distillation, registers)
-    M  keys, where not N          D  width of the model        X, Y  height and width of an image, in pixels
+    N  tokens (P + L)             E  width of a head           L     patches (R * C)
+    M  keys, where not N          D  width of the model        P     prefix tokens (class, distillation, registers)
+                                                               X, Y  height and width of an image, in pixels
 """

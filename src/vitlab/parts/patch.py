@@ -16,7 +16,7 @@ from vitlab.errors import UserError
 from vitlab.parts.part import Part
 
 Pair = tuple[int, int]
-Tokens = tuple[Float[Tensor, "B R*C D"], Pair]
+Tokens = tuple[Float[Tensor, "B L D"], Pair]
 
 
 class Patch(Part, slot=True):
@@ -28,7 +28,7 @@ class Patch(Part, slot=True):
 
     @abstractmethod
     def build(self, channels: int, width: int) -> nn.Module:
-        """A module from (B, channels, X, Y) to ((B, R*C, width), (R, C))."""
+        """A module from (B, channels, X, Y) to ((B, L, width), (R, C))."""
 
 
 def as_pair(size: int | Pair) -> Pair:

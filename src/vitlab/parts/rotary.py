@@ -53,7 +53,7 @@ class _Rotary(nn.Module):
         self.head_width, self.base, self.site = head_width, base, site
         self.register_buffer("phases", self.compute(site.grid), persistent=False)
 
-    def compute(self, grid: Pair) -> Float[Tensor, "2 R*C E"]:
+    def compute(self, grid: Pair) -> Float[Tensor, "2 L E"]:
         """Cosines and sines, each repeated for the two channels of a pair."""
         count = self.head_width // 4
         speed = self.base ** (-torch.arange(count).double() / count)

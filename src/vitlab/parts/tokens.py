@@ -32,5 +32,5 @@ class _Prefix(nn.Module):
         super().__init__()
         self.table = nn.Embedding(count, width)
 
-    def forward(self, x: Float[Tensor, "B R*C D"]) -> Float[Tensor, "B N D"]:
+    def forward(self, x: Float[Tensor, "B L D"]) -> Float[Tensor, "B N D"]:
         return torch.cat([self.table.weight.to(x.dtype).expand(len(x), -1, -1), x], dim=1)

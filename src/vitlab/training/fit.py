@@ -38,15 +38,11 @@ def fit(plan: Plan, splits: dict[str, Pictures], folder: Path, quiet: bool = Fal
             splits["train"], splits.get("val"), plan.preprocess, plan.augment, plan.micro_batch, plan.seed
         )
         record = Record(folder / "metrics.csv")
+        last = ModelCheckpoint(folder / "checkpoints", "last", enable_version_counter=False)
         best = ModelCheckpoint(
-            folder / "checkpoints",
-            "best",
-            monitor="val_accuracy",
-            mode="max",
-            save_last=True,
-            enable_version_counter=False,
+            folder / "checkpoints", "best", monitor="val_accuracy", mode="max", enable_version_counter=False
         )
-        callbacks: list[Callback] = [record, best]
+        callbacks: list[Callback] = [record, last, best]
         if plan.recipe.ema is not None:
             callbacks.insert(0, WeightAveraging(multi_avg_fn=get_ema_multi_avg_fn(plan.recipe.ema)))
         if plan.recipe.patience is not None:

@@ -26,7 +26,7 @@ class Recipe(BaseModel):
     smoothing: float = Field(default=0.1, ge=0, lt=1, description="label smoothing")
     dropout: float | None = Field(default=None, ge=0, lt=1)
     drop_path: float | None = Field(default=0.1, ge=0, lt=1, description="stochastic depth of the last block")
-    ema: float | None = Field(default=0.999, gt=0, lt=1, description="decay of the moving average of the weights")
+    ema: float | None = Field(default=0.999, ge=0, lt=1, description="decay of the moving average of the weights")
     patience: int | None = Field(default=None, ge=1, description="stop after so many epochs without a better one")
     augment: dict[str, Any] = {}
 

@@ -66,6 +66,8 @@ def resolve(request: Request) -> Ready:
     chosen, reasons["recipe"] = _recipe(request, side, len(train))
     regularised = {name: value for name in blueprint.regularisers if (value := getattr(chosen, name)) is not None}
     blueprint = blueprint.change(**regularised)
+    if "ema" not in request.recipe_changes:
+        chosen, reasons["ema"] = _ema(chosen, len(train))
     accumulate, reasons["accumulate"] = _accumulate(request.accumulate, min(chosen.batch, len(train)))
     reasons["device"] = why_device
 
@@ -136,6 +138,17 @@ def _model(request: Request, side: int, channels: int, images: int, classes: int
 def _recipe(request: Request, side: int, images: int) -> tuple[Recipe, str]:
     name, why = (request.recipe, "asked for") if request.recipe != "auto" else auto.recipe(side, images)
     return recipe(name, request.recipe_changes), f"{name!r}: {why}"
+
+
+def _ema(chosen: Recipe, images: int) -> tuple[Recipe, str]:
+    """The moving average reaches back a tenth of the run at most: one longer than the run would hold its beginning."""
+    if chosen.ema is None:
+        return chosen, "none in this recipe"
+    steps = chosen.epochs * max(images // chosen.batch, 1)
+    longest = round(1 - 1 / max(0.1 * steps, 1), 6)
+    if chosen.ema <= longest:
+        return chosen, "as the recipe has it"
+    return chosen.model_copy(update={"ema": longest}), f"a tenth of {steps} steps"
 
 
 def _accumulate(asked: int | None, batch: int) -> tuple[int, str]:

@@ -1,0 +1,114 @@
+"""A whole small training: repeated bit for bit, averaged, accumulated, recorded."""
+
+import csv
+
+import pytest
+import torch
+
+from vitlab.training.fit import fit
+from vitlab.training.plan import Plan
+from vitlab.training.resolve import Request, replay, resolve
+
+TINY = {"depth": 2, "width": 12, "block__attention__heads": 2}
+REQUEST = Request("digits", changes=TINY, recipe_changes={"epochs": 2}, device="cpu", precision="float32", threads=1)
+
+
+@pytest.fixture(scope="module")
+def ready():
+    return resolve(REQUEST)
+
+
+@pytest.fixture(scope="module")
+def trained(ready, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    return fit(ready.plan, ready.splits, folder, quiet=True), folder
+
+
+def test_same_seed_and_plan_repeat_a_run_bit_for_bit(ready, trained, tmp_path):
+    (tmp_path / "config.yaml").write_text(ready.plan.to_yaml(), encoding="utf-8")
+    again = replay(Plan.read(tmp_path / "config.yaml"), "digits")
+    assert again.plan == ready.plan
+    torch.manual_seed(1234)  # whatever went before must not matter
+    repeated = fit(again.plan, again.splits, tmp_path, quiet=True)
+    first, second = trained[0].state_dict(), repeated.state_dict()
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_another_seed_is_another_run(ready, trained, tmp_path):
+    other = fit(ready.plan.model_copy(update={"seed": 1}), ready.splits, tmp_path, quiet=True)
+    assert not torch.equal(other.state_dict()["head.weight"], trained[0].state_dict()["head.weight"])
+
+
+def test_metrics_hold_every_epoch_with_validation(trained, ready):
+    with (trained[1] / "metrics.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    last = [row for row in rows if row["val_accuracy"]]
+    assert [int(row["epoch"]) for row in last] == [1, 2]
+    assert int(rows[-1]["step"]) == ready.plan.steps == 2 * (ready.plan.data.train // ready.plan.recipe.batch)
+    assert all(0 <= float(row["train_accuracy"]) <= 1 for row in rows)
+    assert float(rows[0]["rate"]) > 0
+    steps = [int(row["step"]) for row in rows]
+    assert steps == sorted(steps)
+
+
+def test_checkpoints_are_left_for_the_best_and_the_last_epoch(trained):
+    kept = {path.name: torch.load(path, weights_only=True) for path in (trained[1] / "checkpoints").iterdir()}
+    assert set(kept) == {"best.ckpt", "last.ckpt"}
+    averaged = kept["last.ckpt"]["state_dict"]
+    assert all(torch.equal(averaged[f"model.{name}"], tensor) for name, tensor in trained[0].state_dict().items())
+
+
+def test_a_batch_in_parts_takes_the_same_steps(ready, tmp_path):
+    """AdamW amplifies rounding, so the weights agree to the noise of single precision, not to the bit."""
+    recipe = ready.plan.recipe.model_copy(update={"epochs": 1, "ema": None, "drop_path": 0.0, "augment": {}})
+    still = ready.plan.blueprint.change(dropout=0.0, drop_path=0.0)
+    whole = ready.plan.model_copy(update={"recipe": recipe, "blueprint": still, "augment": type(ready.plan.augment)()})
+    parts = whole.model_copy(update={"accumulate": 4})
+    assert parts.micro_batch * 4 == whole.micro_batch
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    one, four = (fit(plan, ready.splits, tmp_path / name, quiet=True) for plan, name in ((whole, "a"), (parts, "b")))
+    start = still.build()
+    moved = (one.state_dict()["blocks.0.mlp.widen.weight"] - four.state_dict()["blocks.0.mlp.widen.weight"]).abs().max()
+    assert moved < 1e-3
+    assert not torch.allclose(start.state_dict()["head.weight"], one.state_dict()["head.weight"], atol=1e-3)
+
+
+def test_the_average_is_an_exponential_one(ready, tmp_path, monkeypatch):
+    """Every step's weights noted from outside, averaged by hand."""
+    from vitlab.training.learner import Learner
+
+    seen = []
+    kept = Learner.on_train_batch_end if hasattr(Learner, "on_train_batch_end") else None
+
+    def note(self, *arguments):
+        seen.append({name: p.detach().clone() for name, p in self.model.named_parameters()})
+        return kept(self, *arguments) if kept else None
+
+    monkeypatch.setattr(Learner, "on_train_batch_end", note)
+    plan = ready.plan.model_copy(
+        update={"recipe": ready.plan.recipe.model_copy(update={"epochs": 1, "ema": 0.7, "patience": None})}
+    )
+    averaged = dict(fit(plan, ready.splits, tmp_path, quiet=True).named_parameters())
+    expected = seen[0]
+    for weights in seen[1:]:
+        expected = {name: 0.7 * expected[name] + 0.3 * weights[name] for name in expected}
+    assert len(seen) == plan.steps
+    for name, value in expected.items():
+        torch.testing.assert_close(averaged[name].detach(), value, atol=1e-5, rtol=1e-4)
+
+
+def test_patience_stops_early_and_takes_the_best(ready, tmp_path):
+    recipe = ready.plan.recipe.model_copy(update={"epochs": 50, "patience": 1, "rate": 1e-12, "last_rate": 0.0})
+    fit(ready.plan.model_copy(update={"recipe": recipe}), ready.splits, tmp_path, quiet=True)
+    with (tmp_path / "metrics.csv").open() as file:
+        epochs = max(int(row["epoch"]) for row in csv.DictReader(file))
+    assert epochs < 10
+
+
+def test_a_loss_that_is_no_number_stops_the_run(ready, tmp_path):
+    from vitlab.errors import UserError
+
+    recipe = ready.plan.recipe.model_copy(update={"rate": 1e30, "clip": None, "warmup": 0.0})
+    with pytest.raises(UserError, match=r"the loss is (nan|inf) at step .*lower --rate"):
+        fit(ready.plan.model_copy(update={"recipe": recipe}), ready.splits, tmp_path, quiet=True)
