@@ -46,3 +46,12 @@ clean:
 .venv/ready-browser: .venv/ready-dev
 	$(INSTALL) -e ".[dev,browser]"
 	touch $@
+
+# torchvision's wheel does not load beside a CPU-only torch, and one that is merely installed breaks Lightning.
+.venv-peers/ready: constraints-peers.txt
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-peers.txt \
+		torch safetensors huggingface-hub pyyaml numpy pillow
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-peers.txt --no-deps \
+		torchvision timm
+	touch $@
