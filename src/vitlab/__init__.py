@@ -4,6 +4,8 @@ The names below are imported when first used, so that `import vitlab` costs noth
 """
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -50,5 +52,28 @@ def __getattr__(name: str) -> Any:
     return value
 
 
+class _Verbs(ModuleType):
+    """Keeps `vitlab.models()` and `vitlab.report()` callable: importing the room of that name would put it there."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _WHERE and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Verbs
+
+
 def __dir__() -> list[str]:
     return __all__
+
+
+class _Package(ModuleType):
+    """Keeps `vitlab.models` and `vitlab.report` the functions they are: importing the rooms of the same names would
+    otherwise put the rooms in their place. `from vitlab.models.registry import ...` finds the rooms all the same."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _WHERE and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -7,23 +7,26 @@ takes memory; saving is whole or not at all.
 
 import contextlib
 import json
+import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
-from pydantic import BaseModel, ConfigDict, SerializeAsAny, ValidationError
+from pydantic import BaseModel, ConfigDict, SerializeAsAny, ValidationError, model_validator
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
 from vitlab.bundle_path import CARD, WEIGHTS, check_bundle
+from vitlab.data.available import too_much
 from vitlab.data.decode import Picture, decode
 from vitlab.data.preprocess import Preprocess
 from vitlab.errors import UserError, explain_invalid
 from vitlab.files import replacing
-from vitlab.models import registry  # noqa: F401  blueprints of every family are known from here on
+from vitlab.models import registry
 from vitlab.models.blueprint import Blueprint, Model
 
 FORMAT = 1
@@ -46,6 +49,20 @@ class Card(BaseModel):
     versions: dict[str, str] = {}
     command: str = ""
     created: str = ""
+
+    @model_validator(mode="after")
+    def _parts_agree(self) -> Self:
+        model, given = self.blueprint, self.preprocess
+        if model.classes != len(self.classes):
+            raise UserError(f"{len(self.classes)} class names for a model of {model.classes} classes")
+        if len(set(self.classes)) != len(self.classes):
+            raise UserError("a class name stands there twice")
+        if model.channels != given.channels:
+            raise UserError(f"the model takes {model.channels} channels, preprocess gives {given.channels}")
+        if model.image != given.size:
+            sizes = [f"{rows}x{columns}" for rows, columns in (model.image, given.size)]
+            raise UserError(f"the model takes images of {sizes[0]}, preprocess gives {sizes[1]}")
+        return self
 
 
 @dataclass(frozen=True)
@@ -90,7 +107,8 @@ class Bundle:
         state = {name: tensor.detach().cpu().contiguous() for name, tensor in self.model.state_dict().items()}
         with replacing(Path(path)) as beside:
             beside.mkdir()
-            save_file(state, beside / WEIGHTS, metadata={"format": "pt"})
+            with _system_errors():
+                save_file(state, beside / WEIGHTS, metadata={"format": "pt"})
             (beside / CARD).write_text(self.card.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
     def _prediction(self, row: Tensor) -> Prediction:
@@ -106,10 +124,13 @@ def load(path: str | Path) -> Bundle:
     weights = found / WEIGHTS
     if not weights.is_file():
         raise UserError(f"{found} has no {WEIGHTS}: the bundle is not whole; copy or train it again")
-    with torch.device("meta"):
-        wanted = {name: tuple(tensor.shape) for name, tensor in card.blueprint.build().state_dict().items()}
-    state = _read_weights(weights, wanted)
-    with torch.random.fork_rng(devices=[]):  # first values that are overwritten at once shall not cost anyone a seed
+    with _sensible(found / CARD), torch.device("meta"):
+        empty = card.blueprint.build()
+    state = _read_weights(weights, empty.state_dict())
+    if need := too_much(sum(tensor.nbytes for tensor in [*empty.parameters(), *empty.buffers()])):
+        raise UserError(f"{found}: the model needs {need}")
+    # First values that are overwritten at once shall not cost anyone a seed.
+    with _sensible(found / CARD), torch.random.fork_rng(devices=[]):
         model = card.blueprint.build()
     model.load_state_dict(state)
     return Bundle(model.eval(), card)
@@ -117,34 +138,40 @@ def load(path: str | Path) -> Bundle:
 
 def read_card(path: Path) -> Card:
     """The card, checked: format first, so that a newer one is called newer rather than wrong."""
-    try:
-        if path.stat().st_size > _LARGEST_CARD:
-            raise UserError(f"{path} is larger than any card is ({_LARGEST_CARD >> 20} MiB); it is none of vitlab's")
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, UserError):
-            raise
-        raise UserError(f"{path} is not whole JSON ({error}); copy the bundle again") from None
-    if not isinstance(data, dict) or not isinstance(data.get("format"), int):
+    data = _read_json(path)
+    registry.models()  # a blueprint's kind is known once its family is
+    if not isinstance(data, dict) or type(data.get("format")) is not int:
         raise UserError(f"{path} has no format number; it is no card of vitlab's")
     if data["format"] > FORMAT:
         raise UserError(f"{path} has format {data['format']}, newer than {FORMAT}, which is read here; update vitlab")
+    if data["format"] < 1:
+        raise UserError(f"{path} has format {data['format']}, which never was; it is no card of vitlab's")
+    with _sensible(path):
+        return Card.model_validate(data)
+
+
+def _read_json(path: Path) -> Any:
+    """What a JSON file of a stranger holds: bounded in size, and any way of being broken is one sentence."""
+    again = "copy the bundle again"
     try:
-        card = Card.model_validate(data)
-    except ValidationError as error:
-        raise explain_invalid(error, str(path)) from None
-    if card.blueprint.classes != len(card.classes):
-        raise UserError(f"{path}: {len(card.classes)} class names for a model of {card.blueprint.classes} classes")
-    if card.blueprint.channels != card.preprocess.channels:
-        raise UserError(
-            f"{path}: the model takes {card.blueprint.channels} channels, preprocess gives {card.preprocess.channels}"
-        )
-    return card
+        too_large = path.stat().st_size > _LARGEST_CARD
+        text = "" if too_large else path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise UserError(f"{path} is no text; {again}") from None
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
+    if too_large:
+        raise UserError(f"{path} is larger than any card is ({_LARGEST_CARD >> 20} MiB); it is none of vitlab's")
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise UserError(f"{path} is not whole JSON ({error.msg.lower()} in {where}); {again}") from None
+    except (ValueError, RecursionError):  # a number of too many digits, lists in lists in lists
+        raise UserError(f"{path} is no card of vitlab's; {again}") from None
 
 
-def _read_weights(path: Path, wanted: dict[str, tuple[int, ...]]) -> dict[str, Tensor]:
+def _read_weights(path: Path, wanted: dict[str, Tensor]) -> dict[str, Tensor]:
     """Tensors of exactly the names and shapes wanted; the header is compared before any of them is read."""
     with _whole(path), safe_open(path, framework="pt") as file:
         found = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118  not a dict
@@ -154,10 +181,40 @@ def _read_weights(path: Path, wanted: dict[str, tuple[int, ...]]) -> dict[str, T
             raise UserError(
                 f"{path} has {_some(extra)} too many: these weights are not of the model that {CARD} describes"
             )
-        for name, shape in wanted.items():
-            if found[name] != shape:
-                raise UserError(f"{path}: {name} is {list(found[name])}, the model in {CARD} wants {list(shape)}")
-        return {name: file.get_tensor(name) for name in wanted}
+        for name, like in wanted.items():
+            if found[name] != tuple(like.shape):
+                raise UserError(f"{path}: {name} is {list(found[name])}, the model in {CARD} wants {list(like.shape)}")
+        state = {name: file.get_tensor(name) for name in wanted}
+    for name, like in wanted.items():
+        if state[name].is_floating_point() != like.is_floating_point():
+            raise UserError(f"{path}: {name} holds {state[name].dtype}, the model in {CARD} wants {like.dtype}")
+    return state
+
+
+@contextlib.contextmanager
+def _sensible(path: Path) -> Iterator[None]:
+    """Whatever a stranger's blueprint makes of the parts it names is one sentence about the file."""
+    try:
+        yield
+    except ValidationError as error:
+        raise explain_invalid(error, str(path)) from None
+    except UserError:
+        raise
+    except Exception as error:  # a negative deviation, a width beyond any number: torch raises what it likes
+        reason = next(iter(str(error).splitlines()), "") or type(error).__name__
+        raise UserError(f"{path} describes a model that cannot be built ({reason[:120]})") from None
+
+
+@contextlib.contextmanager
+def _system_errors() -> Iterator[None]:
+    """safetensors tells of a full disk in its own words: back to an OSError, which `replacing` understands."""
+    try:
+        yield
+    except SafetensorError as error:
+        found = re.search(r"os error (\d+)", str(error))
+        if found is None:
+            raise
+        raise OSError(int(found[1]), os.strerror(int(found[1]))) from error
 
 
 @contextlib.contextmanager
@@ -165,7 +222,8 @@ def _whole(path: Path) -> Iterator[None]:
     try:
         yield
     except SafetensorError as error:
-        raise UserError(f"{path} is truncated or no safetensors file ({error}); copy or train it again") from None
+        reason = str(error).rpartition("header: ")[2]
+        raise UserError(f"{path} is truncated or no safetensors file ({reason}); copy or train it again") from None
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from None
 

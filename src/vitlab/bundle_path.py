@@ -11,7 +11,9 @@ def check_bundle(path: str | Path) -> Path:
     """The bundle's folder, or one sentence when there is no bundle."""
     path = Path(path)
     if not path.exists():
-        raise UserError(f"no such run or bundle: {path}")
+        raise UserError(f"no run or bundle at {path}")
+    if not path.is_dir():
+        raise UserError(f"{path} is a file; give a run's folder or a bundle")
     for found in (path / "bundle", path):
         if (found / CARD).is_file():
             return found

@@ -7,7 +7,10 @@ the result as scripts read it. Nothing heavy is imported to print help or to ref
 import difflib
 import importlib
 import inspect
+import json
+import os
 import sys
+import types
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -29,19 +32,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         result = _run(words)
         if result is not None:
-            print(result.to_json() if as_json and hasattr(result, "to_json") else result)
+            print(_as_json(result) if as_json else result)
             sys.stdout.flush()
     except UserError as error:
         if debug:
             raise
-        _stop(f"vitlab: {error}", 2)
+        _stop(str(error), 2)
     except KeyboardInterrupt:
         if debug:
             raise
-        _stop("vitlab: stopped by Ctrl-C; what was written so far is whole", 130)
-    except BrokenPipeError:
-        sys.stderr.close()  # whoever read our output has gone: nothing to say to anyone
+        _stop("stopped by Ctrl-C; what was written so far is whole", 130)
+    except BrokenPipeError:  # whoever read our output has gone: nothing to say to anyone
+        _drop_output()
         raise SystemExit(0) from None
+    except OSError as error:  # what no command saw coming: a folder that may not be entered, a name too long
+        if debug:
+            raise
+        _drop_output()
+        where = f"{error.filename}: " if error.filename is not None else ""
+        _stop(f"{where}{error.strerror or error} (--debug shows where it happened)", 2)
 
 
 def _run(words: list[str]) -> Any:
@@ -55,8 +64,8 @@ def _run(words: list[str]) -> Any:
     return _parse(_function(words[0]), words[1:])
 
 
-def _function(name: str) -> Callable[..., Any]:
-    function: Callable[..., Any] = getattr(importlib.import_module(f"vitlab.commands.{name}"), name)
+def _function(name: str) -> types.FunctionType:
+    function: types.FunctionType = getattr(importlib.import_module(f"vitlab.commands.{name}"), name)
     return function
 
 
@@ -70,41 +79,51 @@ def overview() -> str:
     return "\n".join([*lines, "", "vitlab COMMAND --help says more. First: vitlab train digits"])
 
 
-def _parse(function: Callable[..., Any], words: list[str]) -> Any:
+def _parse(function: types.FunctionType, words: list[str]) -> Any:
     """The words as arguments of the command, by tyro; its complaints as one sentence."""
     import tyro
     from tyro import _errors
 
     flags = [f"--{name.replace('_', '-')}" for name in inspect.signature(function).parameters]
     command = function.__name__
+    more = f"`vitlab {command} --help` lists them"
 
     def complain(event: Any) -> NoReturn:
-        more = f" (`vitlab {command} --help` lists them)"
         if isinstance(event, _errors.UnrecognizedArgs):
             unknown = next((word for word in event.tokens if word.startswith("-")), event.tokens[0])
             flag = unknown.partition("=")[0]
             if flag.startswith("-"):
-                close = difflib.get_close_matches(flag, flags, n=2, cutoff=0.5)
-                hint = f"; did you mean {' or '.join(close)}?" if close else more
-                raise UserError(f"vitlab {command} has no flag {flag}{hint}")
-            raise UserError(f"vitlab {command} does not know what to do with {unknown!r}{more}")
+                close = difflib.get_close_matches(flag, flags, n=1, cutoff=0.65)
+                raise UserError(f"{command} has no flag {flag}; {f'did you mean {close[0]}?' if close else more}")
+            raise UserError(f"{command} does not know what to do with {unknown!r}; `vitlab {command} --help` says more")
         if isinstance(event, _errors.MissingArgs):
             names = [_name(argument.arg) for argument in event.missing_arguments]
             if any(word.startswith("-") for word in event.unrecognized_tokens):
                 complain(_errors.UnrecognizedArgs(event.prog, event.unrecognized_tokens))
-            raise UserError(f"vitlab {command} wants {' and '.join(names)}; `vitlab {command} --help` says what")
+            raise UserError(f"{command} wants {' and '.join(names)}; `vitlab {command} --help` says what that is")
         if isinstance(event, _errors.InvalidChoice):
-            raise UserError(
-                f"{_name(event.argument)} cannot be {event.value!r}; it is one of {', '.join(event.choices)}"
-            )
+            raise UserError(f"{_name(event.argument)} wants one of {', '.join(event.choices)}, not {event.value!r}")
+        if isinstance(event, _errors.BadValue) and event.argument.is_positional():
+            if unknown := [word for word in words if word.startswith("--") and _flag(word) not in flags]:
+                complain(_errors.UnrecognizedArgs(event.prog, unknown))
+            raise UserError(f"{command} wants {_name(event.argument)}; `vitlab {command} --help` says what that is")
         if isinstance(event, _errors.BadValue):
-            raise UserError(f"{_name(event.argument)} wants a value")
+            raise UserError(f"{_name(event.argument)} wants {_kind(event.argument)} after it")
         if isinstance(event, _errors.InstantiationFailure) and event.argument is not None:
-            raise UserError(f"{_name(event.argument)}: {_plain(event.message)}")
-        raise UserError(f"vitlab {command}: {_plain(getattr(event, 'message', event))}")
+            given = _given(words, event.argument)
+            raise UserError(f"{_name(event.argument)} wants {_kind(event.argument)}{given and f', not {given!r}'}")
+        raise UserError(f"{command}: {' '.join(str(getattr(event, 'message', event)).split()).rstrip('.')}")
 
     with _errors.on_parse_error(complain):
-        return tyro.cli(function, prog=f"vitlab {command}", args=words)
+        return tyro.cli(_without_result(function), prog=f"vitlab {command}", args=words)
+
+
+def _without_result(function: types.FunctionType) -> Callable[..., Any]:
+    """The function without what it says of its result: tyro would import what that needs, to no purpose."""
+    bare = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
+    bare.__kwdefaults__, bare.__doc__, bare.__module__ = function.__kwdefaults__, function.__doc__, function.__module__
+    bare.__annotations__ = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
+    return bare
 
 
 def _name(argument: Any) -> str:
@@ -114,10 +133,36 @@ def _name(argument: Any) -> str:
     return str(argument.lowered.name_or_flags[-1])
 
 
-def _plain(message: object) -> str:
-    return " ".join(str(message).split()).rstrip(".")
+def _kind(argument: Any) -> str:
+    """What an argument wants, in words."""
+    return {"INT": "a whole number", "FLOAT": "a number"}.get(str(argument.lowered.metavar), "a value")
+
+
+def _given(words: list[str], argument: Any) -> str:
+    """The value given to a flag, as typed."""
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        if _flag(word) == _name(argument):
+            return word.partition("=")[2] if "=" in word else following
+    return ""
+
+
+def _flag(word: str) -> str:
+    """`--weight_decay=1` is the flag `--weight-decay`."""
+    return word.partition("=")[0].replace("_", "-")
+
+
+def _as_json(result: Any) -> str:
+    return str(result.to_json()) if hasattr(result, "to_json") else json.dumps(str(result))
+
+
+def _drop_output() -> None:
+    """Send what is still to be printed nowhere, so that Python does not complain a second time when it ends."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError, AttributeError):
+        return  # no real file: nothing will be flushed
 
 
 def _stop(sentence: str, code: int) -> NoReturn:
-    print(sentence, file=sys.stderr)
+    print("vitlab:", " ".join(sentence.splitlines()), file=sys.stderr)
     raise SystemExit(code)

@@ -26,21 +26,40 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"; there {'is' if len(names) == 1 else 'are'} {', '.join(names)}" if 0 < len(names) <= 10 else ""
 
 
-def explain_invalid(error: "ValidationError", what: str) -> UserError:
-    """The first complaint of a pydantic validation as a sentence that names the field."""
-    first = error.errors()[0]
+# What a field wants, by pydantic's type of complaint; what is not here is told in pydantic's words.
+_WANTS = {
+    "greater_than_equal": "wants at least {ge:g}",
+    "greater_than": "wants more than {gt:g}",
+    "less_than_equal": "wants at most {le:g}",
+    "less_than": "wants less than {lt:g}",
+    "finite_number": "wants a finite number",
+    "literal_error": "wants {expected}",
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "wants a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "wants a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "wants true or false"),
+    **dict.fromkeys(("tuple_type", "list_type"), "wants a list"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "wants named entries"),
+    "string_type": "wants a word",
+}
+_LONGEST_INPUT = 60
+
+
+def explain_invalid(error: "ValidationError", what: str, flags: Iterable[str] = ()) -> UserError:
+    """The first complaint of a pydantic validation as a sentence that names the field.
+
+    A field of `flags` was given on the command line and is called by its flag.
+    """
+    found = error.errors(include_url=False)
+    first, kind = found[0], found[0]["type"]
     field = ".".join(str(step) for step in first["loc"])
-    count = len(error.errors()) - 1
-    more = f" (and {count} more)" if count else ""
-    message = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "extra_forbidden":
-        message = "no such field"
-    elif first["type"] == "missing":
-        message = "is missing"
-    elif not first["loc"]:
-        return UserError(f"{what}: {message}{more}")
-    else:
-        message = f"{message[0].lower()}{message[1:]}" if message.startswith("Input") else message
-        if first["type"] != "value_error" and not isinstance(first["input"], dict):
-            message = f"{message}, got {first['input']!r}"
-    return UserError(f"{what}: {field}: {message}{more}")
+    where = f"--{field.replace('_', '-')}" if field in flags else f"{what}: {field}" if field else what
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    if kind == "extra_forbidden":
+        return UserError(f"{where}: no such field{more}")
+    if kind == "missing":
+        return UserError(f"{where} is missing{more}")
+    if kind in _WANTS:
+        given = repr(first["input"])
+        given = given if len(given) <= _LONGEST_INPUT else f"{given[:_LONGEST_INPUT]}..."
+        return UserError(f"{where} {_WANTS[kind].format(**first.get('ctx', {}))}, not {given}{more}")
+    return UserError(f"{where}: {first['msg'].removeprefix('Value error, ')}{more}")

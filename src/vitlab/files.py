@@ -1,7 +1,8 @@
 """Writing so that nothing is ever half-written: beside, then rename.
 
 Every file and folder that vitlab leaves for a person goes through here. A reader sees the old content or the new
-one, whatever kills the process; a full disk or a read-only folder becomes one sentence.
+one, whatever kills the process (a folder that replaces another is gone for the instant between two renames); a full
+disk or a read-only folder becomes one sentence.
 """
 
 import contextlib
@@ -35,28 +36,48 @@ def write_text(path: Path, text: str) -> None:
         beside.write_text(text, encoding="utf-8")
 
 
+def check_writable(folder: Path) -> None:
+    """Refuse at once a folder that could not be written to, or made; nothing is left behind by trying."""
+    there = next(above for above in [folder, *folder.parents] if above.exists())
+    if not there.is_dir():
+        raise UserError(f"cannot write {folder}: {there} is a file; choose another folder")
+    with saying_why(folder):
+        Path(tempfile.mkdtemp(prefix=".vitlab.", suffix=".partial", dir=there)).rmdir()
+
+
 @contextlib.contextmanager
 def saying_why(path: Path) -> Iterator[None]:
     """Turn the system's refusal to write `path` into a sentence with the way out."""
     try:
         yield
     except OSError as error:
-        advice = {
-            errno.ENOSPC: "free some space or choose another folder",
-            errno.EDQUOT: "your quota is used up: free some space or choose another folder",
-            errno.EFBIG: "the file size limit is reached: raise it or choose another folder",
-            errno.EACCES: "choose a folder you may write to",
-            errno.EPERM: "choose a folder you may write to",
-            errno.EROFS: "choose a folder you may write to",
-        }.get(error.errno or 0, "choose another folder")
-        raise UserError(f"cannot write {path}: {error.strerror or error}; {advice}") from error
+        reason, advice = _REFUSALS.get(error.errno or 0, (error.strerror or str(error), "choose another folder"))
+        raise UserError(f"cannot write {path}: {reason}; {advice}") from error
+
+
+_NOT_YOURS = "choose a folder you may write to"
+_REFUSALS = {
+    errno.ENOSPC: ("the disk is full", "free some space or choose another folder"),
+    errno.EDQUOT: ("your quota is used up", "free some space or choose another folder"),
+    errno.EFBIG: ("the limit on the size of a file is reached", "raise it (ulimit -f) or choose another folder"),
+    errno.EACCES: ("permission denied", _NOT_YOURS),
+    errno.EPERM: ("not permitted", _NOT_YOURS),
+    errno.EROFS: ("the file system is read-only", _NOT_YOURS),
+    errno.ENOENT: ("no folder can be made there", _NOT_YOURS),  # as in /proc
+}
 
 
 def _swap(beside: Path, path: Path, scratch: Path) -> None:
     """Rename onto `path`; a folder already there is moved aside first, since rename cannot replace a full one."""
+    aside = scratch / "replaced"
     if beside.is_dir() and path.is_dir():
-        path.rename(scratch / "replaced")
-    beside.replace(path)
+        path.rename(aside)
+    try:
+        beside.replace(path)
+    except BaseException:
+        if aside.exists():
+            aside.rename(path)
+        raise
 
 
 def _flush(path: Path) -> None:

@@ -8,7 +8,7 @@ from vitlab.training.optimizer import groups, optimizer
 from vitlab.training.recipe import Recipe
 
 
-@pytest.mark.parametrize("name", ["vit_simple_patch8_32", "vit_digits_patch2_8"])
+@pytest.mark.parametrize("name", ["vit_simple_patch8_32", "vit_few_patch2_8"])
 def test_matrices_decay_and_nothing_else(name):
     described = blueprint(name).change(
         prefix={"registers": 2}, block__residual="scale", block__attention__relative="bias", position="factorised"

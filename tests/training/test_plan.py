@@ -26,7 +26,7 @@ def test_every_decision_has_its_reason(plan):
 
 
 def test_digits_are_planned_as_small_grey_pictures(plan):
-    assert plan.model == "vit_digits_patch2_8"
+    assert plan.model == "vit_few_patch2_8"
     assert (plan.blueprint.image, plan.blueprint.channels, plan.blueprint.classes) == ((8, 8), 1, 10)
     assert (plan.data.train, plan.data.val, plan.data.test) == (1293, 144, 360)
     assert plan.preprocess.mean == pytest.approx((0.305,), abs=0.01)
@@ -36,7 +36,7 @@ def test_digits_are_planned_as_small_grey_pictures(plan):
     ("text", "complaint"),
     [
         ("a: [1", "no YAML"),
-        ("- 1", "valid dictionary"),
+        ("- 1", "wants named entries"),
         ("seed: 0", "is missing"),
     ],
 )
@@ -57,12 +57,12 @@ def test_a_plan_with_a_wrong_field_names_it(plan, tmp_path):
 @pytest.mark.parametrize(
     ("side", "images", "name"),
     [
-        (8, 1_300, "vit_digits_patch2_8"),
+        (8, 1_300, "vit_few_patch2_8"),
         (28, 60_000, "vit_tiny_patch4_28"),
         (30, 60_000, "vit_tiny_patch4_32"),
         (32, 50_000, "vit_tiny_patch4_32"),
         (64, 100_000, "vit_tiny_patch8_64"),
-        (500, 2_000, "vit_digits_patch16_224"),
+        (500, 2_000, "vit_few_patch16_224"),
         (500, 1_200_000, "vit_small_patch16_224"),
     ],
 )
@@ -106,13 +106,13 @@ def test_named_recipes_can_be_changed_entry_by_entry(name):
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"epochs": 0}, "epochs: input should be greater than or equal to 1, got 0"),
-        ({"rate": float("nan")}, "rate: input should be a finite number"),
-        ({"rate": -1.0}, "rate: input should be greater than 0"),
+        ({"epochs": 0}, "epochs wants at least 1, not 0"),
+        ({"rate": float("nan")}, "rate wants a finite number"),
+        ({"rate": -1.0}, "rate wants more than 0"),
         ({"last_rate": 1.0}, "last_rate 1.0 is above rate"),
         ({"smoothing": 1.0}, "smoothing"),
     ],
 )
 def test_a_wrong_entry_of_a_recipe_is_one_sentence(changes, complaint):
     with pytest.raises(UserError, match=complaint):
-        recipe("digits", changes)
+        recipe("few", changes)

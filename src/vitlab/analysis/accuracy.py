@@ -51,6 +51,10 @@ class Evaluation(BaseModel):
     def errors(self) -> int:
         return self.images - sum(row[i] for i, row in enumerate(self.confusion))
 
+    def to_json(self) -> str:
+        """What scripts read: all but the pictures."""
+        return self.model_dump_json(exclude={"mistakes": {"__all__": {"png"}}})
+
     def __str__(self) -> str:
         low, high = self.interval
         return (

@@ -9,6 +9,7 @@ from vitlab.errors import UserError
 
 if TYPE_CHECKING:
     from vitlab.analysis.accuracy import Evaluation
+    from vitlab.bundle import Bundle
 
 
 def evaluate(
@@ -35,16 +36,25 @@ def evaluate(
     from vitlab.data.splits import open_splits
 
     bundle = load(run)
-    named = data or bundle.card.data.get("source")
-    if named is None:
-        raise UserError(f"{run} does not say which data it was trained on; name the data to evaluate on")
-    source = open_splits(named)
+    source = open_splits(data or _trained_on(bundle))
     if source.classes != bundle.classes:
         raise UserError(
-            f"{named} has the classes {_some(source.classes)}, the model knows {_some(bundle.classes)}; "
+            f"{source.name} has the classes {_some(source.classes)}, the model knows {_some(bundle.classes)}; "
             "give data with the same classes in the same order"
         )
     return accuracy.evaluate(bundle, memory.load(source.splits[split], bundle.card.preprocess), split)
+
+
+def _trained_on(bundle: "Bundle") -> str:
+    """The data of the training, where they still are."""
+    named = bundle.card.data.get("source")
+    if named is None:
+        raise UserError("the bundle does not say which data it was trained on; name the data to evaluate on")
+    try:
+        check_source(str(named))
+    except UserError as error:
+        raise UserError(f"the model was trained on {named!r}, but {error}; name the data to evaluate on") from None
+    return str(named)
 
 
 def _some(names: tuple[str, ...]) -> str:

@@ -56,12 +56,13 @@ def predict(run: RunPath, images: Images, /, *, top: int = 3) -> Predictions:
         raise UserError(f"--top wants at least 1, not {top}")
     if not images:
         raise UserError("no images named; give files or folders after the run")
+    images = tuple(Path(image) for image in ([images] if isinstance(images, str | Path) else images))
     for path in images:
         if not path.exists():
             raise UserError(f"no such image or folder: {path}")
 
     from vitlab.bundle import load
-    from vitlab.data.decode import files_below
+    from vitlab.data.listing import files_below
 
     files = [file for path in images for file in (files_below(path) if path.is_dir() else [path])]
     if not files:

@@ -28,6 +28,7 @@ def report(run: RunPath, /) -> Page:
     Args:
         run: A run's folder.
     """
+    run = Path(run)
     if not run.is_dir():
         raise UserError(f"no run at {run}" if not run.exists() else f"{run} is a file; give the run's folder")
     if not (run / "config.yaml").is_file():

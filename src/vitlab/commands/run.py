@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vitlab.errors import UserError
-from vitlab.files import saying_why, write_text
+from vitlab.files import check_writable, saying_why
 
 if TYPE_CHECKING:
     from vitlab.analysis.accuracy import Evaluation
@@ -52,9 +52,10 @@ class Run:
 
 
 def check_free(folder: Path) -> None:
-    """Refuse a folder that holds another run, or a file where a folder belongs."""
+    """Refuse a folder that holds another run, a file where a folder belongs, and a place that cannot be written."""
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is a file; --out wants a folder")
+    check_writable(folder)
     if any((folder / mark).exists() for mark in _MARKS):
         raise UserError(f"{folder} holds another run; take another --out, or move that run away")
 
@@ -73,6 +74,4 @@ def claim(folder: Path | None, name: str) -> Path:
     check_free(folder)
     with saying_why(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        write_text(folder / ".started", "")
-        (folder / ".started").unlink()
     return folder

@@ -3,15 +3,15 @@
 import datetime
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from vitlab.commands.changes import parse_changes
 from vitlab.commands.flags import Changes, Data, MaybeFloat, MaybeInt, MaybePath, Model, Switch
 from vitlab.commands.run import Run, check_free, claim
 from vitlab.commands.spell import spell
 from vitlab.data.sources import check_source
-from vitlab.errors import UserError
-from vitlab.files import write_text
+from vitlab.errors import UserError, explain_invalid
+from vitlab.files import check_writable, write_text
 
 if TYPE_CHECKING:
     from vitlab.training.plan import Plan
@@ -43,6 +43,7 @@ def train(
     threads: MaybeInt = None,
     plan: MaybePath = None,
     out: MaybePath = None,
+    tensorboard: Switch = False,
     quiet: Switch = False,
 ) -> Run:
     """Train a model on images and leave a run's folder: bundle, metrics, checkpoints and a page about it.
@@ -52,7 +53,7 @@ def train(
         model: A name from `vitlab models` (or in Python a blueprint), or `auto`: by size and number of the images.
         size: Side of the images in pixels, where not the model's own.
         change: Parts of the model to change, such as pool=mean or block.attention.core=performer.
-        recipe: digits, cifar, finetune, imagenet, or `auto`. What follows changes one entry of it.
+        recipe: few, cifar, finetune, imagenet, or `auto`. What follows changes one entry of it.
         epochs: Times that every training image is seen.
         batch: Images a step of the optimizer.
         rate: Learning rate at the top of the schedule.
@@ -70,17 +71,17 @@ def train(
         threads: CPU threads.
         plan: The config.yaml of another run, to repeat it exactly.
         out: The run's folder; the next free one under runs/ if not given.
+        tensorboard: Write event files for TensorBoard too.
         quiet: Print no plan and no progress.
     """
-    from vitlab.training.recipe import recipe as named_recipe
-
+    data = str(data)
     command = spell(train, locals())
     changed = {
         "epochs": epochs, "batch": batch, "rate": rate, "weight_decay": weight_decay, "warmup": warmup, "ema": ema,
         "smoothing": smoothing, "dropout": dropout, "drop_path": drop_path, "patience": patience,
     }  # fmt: skip
     recipe_changes = {entry: value for entry, value in changed.items() if value is not None}
-    named_recipe("digits" if recipe == "auto" else recipe, recipe_changes)
+    _check_recipe(recipe, recipe_changes)
     for flag, value in (("size", size), ("accumulate", accumulate), ("threads", threads)):
         if value is not None and value < 1:
             raise UserError(f"--{flag} wants at least 1, not {value}")
@@ -88,16 +89,19 @@ def train(
         raise UserError(f"--seed wants a whole number from 0 to {2**31 - 1}, not {seed}")
     changes = parse_changes(change)
     check_source(data)
-    if plan is not None and not plan.is_file():
+    if plan is not None and not Path(plan).is_file():
         raise UserError(f"no plan at {plan}; give the config.yaml of a run")
-    if out is not None:
-        check_free(out)
+    folder = None if out is None else Path(out)
+    if folder is None:
+        check_writable(Path("runs"))
+    else:
+        check_free(folder)
 
     from vitlab.training.plan import Plan
     from vitlab.training.resolve import Request, replay, resolve
 
     if plan is not None:
-        ready = replay(Plan.read(plan), data)
+        ready = replay(Plan.read(Path(plan)), data)
     else:
         ready = resolve(
             Request(
@@ -115,10 +119,24 @@ def train(
                 command=command,
             )
         )
-    return _carry_out(ready, out, quiet)
+    return _carry_out(ready, folder, quiet, tensorboard)
 
 
-def _carry_out(ready: "Ready", out: Path | None, quiet: bool) -> Run:
+def _check_recipe(name: str, changes: dict[str, Any]) -> None:
+    """Refuse an unknown recipe and a figure out of range, before anything heavy is imported."""
+    from pydantic import ValidationError
+
+    from vitlab.training.recipe import Recipe
+    from vitlab.training.recipe import recipe as named_recipe
+
+    found = named_recipe("few" if name == "auto" else name, {})
+    try:
+        Recipe.model_validate({**found.model_dump(), **changes})
+    except ValidationError as error:
+        raise explain_invalid(error, "recipe", flags=changes) from None
+
+
+def _carry_out(ready: "Ready", out: Path | None, quiet: bool, tensorboard: bool) -> Run:
     """The plan shown, written and followed; what came of it saved, counted and drawn."""
     from vitlab.analysis.accuracy import evaluate
     from vitlab.analysis.cost import cost
@@ -131,7 +149,7 @@ def _carry_out(ready: "Ready", out: Path | None, quiet: bool) -> Run:
         print(_show(plan), file=sys.stderr)
     folder = claim(out, plan.data.name)
     write_text(folder / "config.yaml", plan.to_yaml())
-    trained = fit(plan, ready.splits, folder, quiet)
+    trained = fit(plan, ready.splits, folder, quiet, tensorboard)
     card = Card(
         blueprint=plan.blueprint,
         preprocess=plan.preprocess,

@@ -23,7 +23,7 @@ class Augment(BaseModel):
 
     rotate: float = Field(default=0.0, ge=0, description="degrees, either way")
     shift: float = Field(default=0.0, ge=0, description="share of the side, either way")
-    scale: float = Field(default=0.0, ge=0, lt=1, description="0.1 means between 0.9 and 1.1 times the size")
+    scale: float = Field(default=0.0, ge=0, lt=1, description="0.1 means 0.9 to 1.1 times the size, each axis its own")
     shear: float = Field(default=0.0, ge=0, description="degrees, either way")
     flip: bool = Field(default=False, description="mirror left and right with even chance")
 
@@ -52,10 +52,11 @@ class Augment(BaseModel):
             return (torch.rand(count, generator=generator) * 2 - 1) * most
 
         angle, slant = draw(math.radians(self.rotate)), draw(math.radians(self.shear)).tan()
-        size, right, down = 1 + draw(self.scale), draw(2 * self.shift), draw(2 * self.shift)
+        wide, high = 1 + draw(self.scale), 1 + draw(self.scale)
+        right, down = draw(2 * self.shift), draw(2 * self.shift)
         mirror = 1 - 2 * (torch.rand(count, generator=generator) < 0.5).float() if self.flip else torch.ones(count)
         aspect = shape[0] / shape[1]  # a turn is a turn in pixels, not in shares of unequal sides
-        cos, sin = angle.cos() / size, angle.sin() / size
-        across = torch.stack([mirror * cos, mirror * (cos * slant - sin) * aspect, right], dim=1)
-        along = torch.stack([sin / aspect, cos + sin * slant, down], dim=1)
+        cos, sin = angle.cos(), angle.sin()
+        across = torch.stack([mirror * cos / wide, mirror * (cos * slant - sin) / high * aspect, right], dim=1)
+        along = torch.stack([sin / wide / aspect, (cos + sin * slant) / high, down], dim=1)
         return torch.stack([across, along], dim=1)

@@ -12,40 +12,38 @@ from vitlab.errors import UserError
 Array = NDArray[np.uint8]
 Picture = Image.Image | Array
 
-SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm"}
 MAX_PIXELS = 128 * 1024 * 1024  # beyond it a file is taken for a decompression bomb
-
-
-def files_below(top: Path) -> list[Path]:
-    """The image files in a folder and in the folders below it, by their suffix, in sorted order."""
-    return sorted(path for path in top.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+# Here and not around each opening, which happens in many threads at once; the limit is ours.
+warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 
 
 def decode(path: Path) -> Image.Image:
     """The picture in a file, turned upright as its EXIF tag says; a sentence when there is none."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit here is ours
-            with Image.open(path) as image:
-                if image.width * image.height > MAX_PIXELS:
-                    raise UserError(
-                        f"{path}: {image.width} x {image.height} pixels are more than are decoded ({MAX_PIXELS:,}); "
-                        "scale it down first"
-                    )
-                return ImageOps.exif_transpose(image.copy() if image.mode == "P" else image.convert(image.mode))
-    except UserError:
-        raise
+        with Image.open(path) as image:
+            if image.width * image.height > MAX_PIXELS:
+                raise Image.DecompressionBombError
+            image.load()
+            picture = ImageOps.exif_transpose(image)
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
+    except Image.DecompressionBombError:
+        raise UserError(f"{path} has more than {MAX_PIXELS:,} pixels, which are not decoded; scale it down") from None
+    except UnidentifiedImageError:
+        raise UserError(f"{path} is no image that can be decoded; remove it or give another file") from None
     except Exception as error:  # decoders raise anything at all on hostile bytes
-        reason = "not an image that can be decoded" if isinstance(error, UnidentifiedImageError) else error
-        raise UserError(f"{path}: {reason}; remove it or give another file") from None
+        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        raise UserError(f"{path} is a broken image ({reason}); remove it or give another file") from None
+    _check_mode(picture, str(path))
+    return picture
 
 
 def in_channels(picture: Picture, channels: int) -> list[Image.Image]:
     """A picture as single-channel images: grey for one channel, red, green and blue for three, else as they are."""
+    if not isinstance(picture, np.ndarray | Image.Image):
+        raise UserError(f"an image is a path, a PIL image or a uint8 array, not a {type(picture).__name__}")
     if isinstance(picture, np.ndarray):
-        if picture.dtype != np.uint8 or picture.ndim not in (2, 3):
+        if picture.dtype != np.uint8 or picture.ndim not in (2, 3) or picture.size == 0:
             raise UserError(
                 f"an image array wants uint8 of shape (rows, columns[, channels]), "
                 f"not {picture.dtype} of {picture.shape}"
@@ -63,10 +61,19 @@ def in_channels(picture: Picture, channels: int) -> list[Image.Image]:
 
 def _to_mode(image: Image.Image, mode: str) -> Image.Image:
     """Grey or RGB; transparency is laid on white, 16 bits are scaled to 8."""
+    _check_mode(image, "an image")
     if image.mode.startswith("I"):
         values = np.asarray(image, dtype=np.int64)
-        image = Image.fromarray((values >> 8 if values.max(initial=0) > 255 else values).clip(0, 255).astype(np.uint8))
+        wide = image.mode != "I" or values.max(initial=0) > 255  # 32 bits may hold a picture of 8
+        image = Image.fromarray((values >> 8 if wide else values).clip(0, 255).astype(np.uint8))
     if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
         clear = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", clear.size, "white"), clear)
     return image.convert(mode)
+
+
+def _check_mode(image: Image.Image, what: str) -> None:
+    """Refuse pixels that have no one way to 8 bits: where white is in floating point, nobody says."""
+    if image.mode in ("F", "LAB"):
+        kind = {"F": "floating point", "LAB": "CIELAB"}[image.mode]
+        raise UserError(f"{what} has pixels in {kind}; save it as grey or RGB of 8 or 16 bits")

@@ -1,6 +1,7 @@
 """A split decoded once into memory: uint8 images of one size, with their labels."""
 
 import hashlib
+import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ import torch
 from jaxtyping import Int64, UInt8
 from torch import Tensor
 
+from vitlab.data.available import too_much
 from vitlab.data.preprocess import Preprocess
 from vitlab.data.sources.source import Samples
 from vitlab.errors import UserError
@@ -37,11 +39,10 @@ class Pictures:
 def load(samples: Samples, preprocess: Preprocess) -> Pictures:
     """Decode and fit every sample of a split, on all cores; pixels are written where they will stay."""
     shape = (len(samples), preprocess.channels, *preprocess.size)
-    size, free = torch.Size(shape).numel(), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
-    if size > 0.8 * free:
+    if need := too_much(math.prod(shape)):
         raise UserError(
-            f"{len(samples):,} images of {preprocess.size[0]}x{preprocess.size[1]} need {size / 2**30:.1f} GiB of "
-            f"memory, {free / 2**30:.1f} GiB are free; take a smaller --size or fewer images"
+            f"{len(samples):,} images of {preprocess.size[0]}x{preprocess.size[1]} need {need}; "
+            "take a smaller --size or fewer images"
         )
     images = torch.empty(shape, dtype=torch.uint8)
 

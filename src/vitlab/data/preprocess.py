@@ -4,7 +4,7 @@ Two steps. `fit` makes a uint8 tensor of the model's size and channels (resizing
 `normalise` makes floats of uint8, on whatever device: (x / 255 - mean) / std.
 """
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 import torch
@@ -19,19 +19,22 @@ from vitlab.errors import UserError
 _FILTERS = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling.BICUBIC}
 
 
+Side = Annotated[int, Field(ge=1, le=65_536)]
+
+
 class Preprocess(BaseModel):
     """Size, crop, interpolation, channels, mean and standard deviation.
 
     The shorter side is scaled to the size over `crop` and the middle is cut out, so that nothing is stretched.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    size: tuple[int, int]
+    size: tuple[Side, Side]
     channels: int = Field(default=3, ge=1)
     mean: tuple[float, ...]
     std: tuple[float, ...]
-    crop: float = Field(default=1.0, gt=0, le=1)
+    crop: float = Field(default=1.0, ge=0.1, le=1)
     interpolation: Literal["bilinear", "bicubic"] = "bicubic"
 
     @model_validator(mode="after")

@@ -20,5 +20,5 @@ SIZES = {
     "cifar_large": Size(512, 24, 8),
     "simple": Size(128, 4, 8),
     "mnist": Size(96, 6, 3),
-    "digits": Size(96, 6, 3),
+    "few": Size(64, 4, 4),  # a few thousand images
 }

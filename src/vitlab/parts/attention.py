@@ -30,6 +30,7 @@ class Core(Part, slot=True):
 
     takes_bias: ClassVar[bool] = True
     takes_prefix: ClassVar[bool] = True
+    takes_other_keys: ClassVar[bool] = True  # than one for each query: fewer, or those of another sequence
 
     @abstractmethod
     def build(self, heads: int, head_width: int, site: Site) -> "CoreModule": ...

@@ -75,3 +75,23 @@ class Normal(Init):
 
     def vector(self, table: nn.Embedding) -> None:
         nn.init.normal_(table.weight, std=self.std)
+
+
+class Xavier(Init):
+    """Glorot's uniform for linear layers, LeCun's normal (variance 1 / fan in) for convolutions, as ViT's authors do.
+
+    Unlike a fixed deviation it keeps signals at one scale in narrow models and small patches; with `vectors="unit"`
+    positions are as large as what they are added to, which a small model on few images needs (docs/log.md).
+    """
+
+    kind: Literal["xavier"] = "xavier"
+    std: float = 0.02
+
+    def matrix(self, module: nn.Linear | nn.Conv2d) -> None:
+        if isinstance(module, nn.Conv2d):
+            nn.init.normal_(module.weight, std=module.weight[0].numel() ** -0.5)
+        else:
+            nn.init.xavier_uniform_(module.weight)
+
+    def vector(self, table: nn.Embedding) -> None:
+        nn.init.normal_(table.weight, std=self.std)

@@ -44,7 +44,7 @@ KERNELS: dict[str, Callable[[Queries, Keys, Keys, Tensor | None, float], Queries
 
 def attend(q: Queries, k: Keys, v: Keys, bias: Tensor | None = None, dropout: float = 0.0) -> Queries:
     """Softmax attention by the kernel chosen for these tensors."""
-    name = _chosen.get(_situation(q.device.type, q.dtype, k.shape[-2])) or _rule(q.device.type, q.dtype, k.shape[-2])
+    name = _chosen.get(_situation(q.device.type, q.dtype, k.shape[-2])) or rule(q.device.type, q.dtype, k.shape[-2])
     return KERNELS[name](q, k, v, bias, dropout)
 
 
@@ -79,5 +79,6 @@ def _situation(device: str, dtype: torch.dtype, length: int) -> str:
     return f"{device} {str(dtype).removeprefix('torch.')} {length}"
 
 
-def _rule(device: str, dtype: torch.dtype, length: int) -> str:
+def rule(device: str, dtype: torch.dtype, length: int) -> str:
+    """The kernel where nothing was measured."""
     return "plain" if device == "meta" or (device == "cpu" and length <= PLAIN_UP_TO) else "fused"

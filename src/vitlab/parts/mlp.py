@@ -8,6 +8,7 @@ from jaxtyping import Float
 from pydantic import Field
 from torch import Tensor, nn
 
+from vitlab.errors import UserError
 from vitlab.parts.part import Part, Site
 
 
@@ -26,7 +27,9 @@ class TwoLayer(Mlp):
     activation: Literal["gelu", "gelu_tanh", "relu"] = "gelu"
 
     def build(self, site: Site) -> nn.Module:
-        return _TwoLayer(site.width, int(site.width * self.ratio), self.activation, site.dropout)
+        if not (hidden := int(site.width * self.ratio)):
+            raise UserError(f"a ratio of {self.ratio} leaves nothing of a width of {site.width}")
+        return _TwoLayer(site.width, hidden, self.activation, site.dropout)
 
 
 _ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {

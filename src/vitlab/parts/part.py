@@ -64,10 +64,8 @@ class Part(BaseModel):
         if not cls.is_slot or isinstance(data, Part):
             return handler(data)
         data = {"kind": data} if isinstance(data, str) else data
-        if not isinstance(data, dict) or "kind" not in data:
+        if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
             raise UserError(f"wants a kind, one of {', '.join(cls.kinds)}")
         if (part := cls.kinds.get(data["kind"])) is None:
-            raise UserError(
-                f"no {cls.__name__.lower()} of kind {data['kind']!r}{nearest(str(data['kind']), cls.kinds)}"
-            )
+            raise UserError(f"no {cls.__name__.lower()} of kind {data['kind']!r}{nearest(data['kind'], cls.kinds)}")
         return part.model_validate(data)  # type: ignore[return-value]

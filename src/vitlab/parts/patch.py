@@ -6,7 +6,7 @@ other); `stem` lets a few strided convolutions look first; `overlap` lets neighb
 
 from abc import abstractmethod
 from itertools import pairwise
-from typing import Literal
+from typing import Annotated, Literal
 
 from jaxtyping import Float
 from pydantic import Field
@@ -38,12 +38,16 @@ def as_pair(size: int | Pair) -> Pair:
 
 def divide(image: Pair, patch: Pair) -> Pair:
     """The grid of non-overlapping patches, or a UserError that names the sizes that would divide."""
+    if min(patch) < 1:
+        raise UserError(f"a patch of {patch[0]}x{patch[1]} has no pixels")
     if all(side % step == 0 for side, step in zip(image, patch, strict=True)):
         return image[0] // patch[0], image[1] // patch[1]
     fitting = [step for step in range(1, min(image) + 1) if image[0] % step == 0 and image[1] % step == 0]
     below, above = (
-        "x".join(str(max(1, -(-side // step) - less) * step) for side, step in zip(image, patch, strict=True))
-        for less in (1, 0)
+        "x".join(
+            str(max(1, (side + more * (step - 1)) // step) * step) for side, step in zip(image, patch, strict=True)
+        )
+        for more in (0, 1)
     )
     images = " or ".join(dict.fromkeys([below, above]))
     raise UserError(
@@ -112,7 +116,7 @@ class Stem(Patch):
     """
 
     kind: Literal["stem"] = "stem"
-    widths: tuple[int, ...] = (64, 128)
+    widths: tuple[Annotated[int, Field(ge=1)], ...] = (64, 128)
 
     def grid(self, image: Pair) -> Pair:
         return divide(image, as_pair(2 ** (len(self.widths) + 1)))

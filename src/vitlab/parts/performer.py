@@ -60,6 +60,16 @@ class _Performer(CoreModule):
 
 def orthogonal_directions(features: int, width: int) -> Float[Tensor, "features width"]:
     """Rows orthogonal in blocks of `width`, each as long as a Gaussian vector would be."""
-    blocks = [torch.linalg.qr(torch.randn(width, width))[0].T for _ in range(-(-features // width))]
+    blocks = [_rotation(width) for _ in range(-(-features // width))]
     lengths = torch.randn(features, width).norm(dim=1, keepdim=True)
     return torch.cat(blocks)[:features] * lengths
+
+
+def _rotation(width: int) -> Tensor:
+    """A random orthogonal matrix, each as likely as any other.
+
+    QR leaves each column's sign open, and LAPACK chooses it by the diagonal: directions would lean to one side, and the
+    estimate of softmax stay wrong however many there are. The diagonal of R takes that choice back (Mezzadri 2007).
+    """
+    q, r = torch.linalg.qr(torch.randn(width, width))
+    return (q * r.diagonal().sign()).T

@@ -1,10 +1,11 @@
 """Attention to a smaller picture of the keys: the grid is shrunk before keys and values are made (PVT)."""
 
-from typing import Literal
+from dataclasses import replace
+from typing import Literal, Self
 
 import torch
 from jaxtyping import Float
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from vitlab.errors import UserError
@@ -23,6 +24,12 @@ class Reduced(Attention):
     ratio: int = Field(default=2, ge=1)
     norm: Norm = Layer()
 
+    @model_validator(mode="after")
+    def _core_takes_fewer_keys(self) -> Self:
+        if not self.core.takes_other_keys:
+            raise UserError(f"a core of kind {self.core.model_dump()['kind']!r} wants as many keys as queries")
+        return self
+
     def build(self, site: Site) -> nn.Module:
         if site.grid[0] < self.ratio or site.grid[1] < self.ratio:
             raise UserError(f"a reduction of {self.ratio} leaves nothing of a grid of {site.grid[0]}x{site.grid[1]}")
@@ -38,7 +45,8 @@ class _Reduced(nn.Module):
         self.reduce = nn.Conv2d(site.width, site.width, description.ratio, stride=description.ratio)
         self.norm = description.norm.build(site.width)
         self.kv = nn.Linear(site.width, 2 * site.width)
-        self.core = description.core.build(self.heads, each, site)
+        small = replace(site, grid=(site.grid[0] // description.ratio, site.grid[1] // description.ratio))
+        self.core = description.core.build(self.heads, each, small)
         self.proj = nn.Linear(site.width, site.width)
         self.dropout = nn.Dropout(site.dropout)
 

@@ -16,7 +16,8 @@ from vitlab.parts.part import Part, Site
 from vitlab.parts.position import resample
 
 Pair = tuple[int, int]
-Turned = tuple[Float[Tensor, "B H N E"], Float[Tensor, "B H N E"], Float[Tensor, "H N N"] | None]
+Spread = Float[Tensor, "H S S"]  # S: tokens, or the places of a window
+Turned = tuple[Float[Tensor, "B H N E"], Float[Tensor, "B H N E"], Spread | None]
 
 
 class Relative(Part, slot=True):

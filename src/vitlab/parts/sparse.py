@@ -1,6 +1,6 @@
 """Local plus global attention: each patch looks at its neighbourhood and at the global tokens, which look at all."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from pydantic import Field
@@ -20,6 +20,7 @@ class Local(Core):
     """
 
     kind: Literal["local"] = "local"
+    takes_other_keys: ClassVar[bool] = False
     radius: int = Field(default=3, ge=1)
     extra_global: int = Field(default=0, ge=0)
 

@@ -23,6 +23,7 @@ class Window(Core):
 
     kind: Literal["window"] = "window"
     takes_prefix: ClassVar[bool] = False
+    takes_other_keys: ClassVar[bool] = False
     size: int = Field(default=7, ge=1)
     shift: int = Field(default=0, ge=0)
 

@@ -6,14 +6,14 @@ The rules are tables, so that a better measurement changes a row. Each answer co
 import math
 from collections.abc import Sequence
 
-from vitlab.models.families.vit import vit
+from vitlab.models.families.vit import vit, vit_for_few
 from vitlab.models.plain import Plain
 
 # Largest side of the images -> (side to train at, None: as it is), patch.
 _PATCHES = ((12, 2), (40, 4), (80, 8))
 _LARGEST = (224, 16)
 # Images to train on -> size of the model. More images carry a larger one.
-_SIZES = ((5_000, "digits"), (200_000, "tiny"), (math.inf, "small"))
+_SIZES = ((5_000, "few"), (200_000, "tiny"), (math.inf, "small"))
 
 
 def model(side: int, images: int, classes: int, channels: int) -> tuple[Plain, str]:
@@ -21,7 +21,8 @@ def model(side: int, images: int, classes: int, channels: int) -> tuple[Plain, s
     size = next(size for limit, size in _SIZES if images <= limit)
     image, patch = next(((side, patch) for limit, patch in _PATCHES if side <= limit), _LARGEST)
     image = math.ceil(image / patch) * patch
-    chosen = vit(size, patch=patch, image=image, classes=classes, channels=channels)
+    make = vit_for_few if size == "few" else vit
+    chosen = make(size, patch=patch, image=image, classes=classes, channels=channels)
     name = f"vit_{size}_patch{patch}_{image}"
     reason = (
         f"images of {side} pixels are cut into {image // patch}x{image // patch} patches of {patch}; "
@@ -33,7 +34,7 @@ def model(side: int, images: int, classes: int, channels: int) -> tuple[Plain, s
 def recipe(side: int, images: int) -> tuple[str, str]:
     """The name of a recipe, and why."""
     if images <= 5_000:
-        return "digits", f"{images:,} images are few: many epochs with strong variation"
+        return "few", f"{images:,} images are few: small batches, turned, moved and slanted"
     if images <= 200_000:
         return "cifar", f"{images:,} images of {side} pixels"
     return "imagenet", f"{images:,} images are many"

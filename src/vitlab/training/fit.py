@@ -21,11 +21,12 @@ from vitlab.training.objectives.supervised import Supervised
 from vitlab.training.plan import Plan
 from vitlab.training.progress import Watch
 from vitlab.training.record import Record
+from vitlab.training.tensorboard import Events
 
 _PRECISION = {"float32": "32-true", "bfloat16": "bf16-mixed"}
 
 
-def fit(plan: Plan, splits: dict[str, Pictures], folder: Path, quiet: bool = False) -> Model:
+def fit(plan: Plan, splits: dict[str, Pictures], folder: Path, quiet: bool = False, tensorboard: bool = False) -> Model:
     """Train as planned. The model returned has the weights to use: the moving average where there is one.
 
     The last epoch's weights are taken, where the schedule has come to rest; a run that stopped early takes its best.
@@ -47,6 +48,8 @@ def fit(plan: Plan, splits: dict[str, Pictures], folder: Path, quiet: bool = Fal
             callbacks.insert(0, WeightAveraging(multi_avg_fn=get_ema_multi_avg_fn(plan.recipe.ema)))
         if plan.recipe.patience is not None:
             callbacks.append(EarlyStopping("val_accuracy", mode="max", patience=plan.recipe.patience))
+        if tensorboard:
+            callbacks.append(Events(folder / "tensorboard", record))
         if not quiet:
             callbacks.append(Watch(record))
         trainer = L.Trainer(

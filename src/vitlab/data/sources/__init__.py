@@ -1,14 +1,19 @@
 """Where images come from: one file a kind of source, and `open_source`, which knows them by what a person types."""
 
+import difflib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from vitlab.data.sources.source import Source
-from vitlab.errors import UserError, nearest
+from vitlab.data.sources.layout import layout
+from vitlab.errors import UserError
+
+if TYPE_CHECKING:
+    from vitlab.data.sources.source import Source
 
 NAMED = ("digits",)
 
 
-def open_source(data: str) -> Source:
+def open_source(data: str) -> "Source":
     """The data that a name (`digits`) or the path of a folder stands for."""
     check_source(data)
     if data == "digits":
@@ -26,6 +31,9 @@ def check_source(data: str) -> None:
     if data in NAMED:
         return
     if not path.exists():
-        raise UserError(f"no data {data!r}: it is no folder, and no data of that name are known{nearest(data, NAMED)}")
+        close = difflib.get_close_matches(data, NAMED, cutoff=0.5)
+        hint = f"did you mean {close[0]!r}?" if close else f"give a folder, or one of the names {', '.join(NAMED)}"
+        raise UserError(f"no data {data!r}: there is no such folder; {hint}")
     if not path.is_dir():
         raise UserError(f"{data} is a file; give the folder with one folder of images for each class")
+    layout(path)

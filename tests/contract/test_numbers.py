@@ -1,0 +1,90 @@
+"""Every model: shapes, gradients, images that do not see each other, precisions."""
+
+import copy
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from .cases import CASES, built, images
+
+each_model = pytest.mark.parametrize("name", CASES)
+
+# Parameters that cannot matter, and why.
+FLAT = {"pool.weigh.bias": "added to every score alike, and softmax forgets it"}
+
+
+@each_model
+def test_logits_and_features_have_the_shapes_described(name):
+    case, model, x = CASES[name], built(name), images(name)
+    rows, columns = case.patch.grid(case.image)
+    features = model.features(x)
+    assert model(x).shape == (3, 5)
+    assert features.grid == (rows, columns)
+    assert features.tokens.shape == (3, case.prefix.count + rows * columns, case.width)
+    assert features.pooled.shape == (3, case.width)
+
+
+@each_model
+def test_the_gradient_reaches_every_parameter_and_is_finite(name):
+    model = copy.deepcopy(built(name)).double()  # so that noise is not taken for a gradient
+    (model(images(name).double()) * torch.randn(3, 5).double()).sum().backward()
+    missing = [which for which, parameter in model.named_parameters() if parameter.grad is None]
+    assert missing == []
+    largest = {which: float(parameter.grad.abs().max()) for which, parameter in model.named_parameters()}
+    assert all(value < float("inf") for value in largest.values())  # false for NaN too
+    assert [which for which, value in largest.items() if value < 1e-10] == [which for which in largest if which in FLAT]
+
+
+@each_model
+def test_images_of_a_batch_do_not_see_each_other(name):
+    model, x = built(name), images(name)
+    with torch.no_grad():
+        together = model(x)
+        x[1:] = 5 * torch.randn_like(x[1:])
+        assert_close(model(x)[0], together[0])
+        assert not torch.allclose(model(x)[1:], together[1:])
+
+
+@each_model
+def test_evaluation_is_deterministic(name):
+    model, x = built(name), images(name)
+    with torch.no_grad():
+        assert torch.equal(model(x), model(x))
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.dropout])
+def test_training_with_dropout_is_not(name):
+    model, x = copy.deepcopy(built(name)).train(), images(name)
+    assert not torch.equal(model(x), model(x))
+
+
+@each_model
+def test_float64_agrees_with_float32(name):
+    model, x = built(name), images(name)
+    with torch.no_grad():
+        precise = copy.deepcopy(model).double()(x.double())
+        assert precise.dtype == torch.float64
+        assert_close(model(x).double(), precise, rtol=1e-4, atol=1e-4)
+
+
+@each_model
+def test_bfloat16_autocast_is_finite_and_near_float32(name):
+    model, x = built(name), images(name)
+    with torch.no_grad():
+        exact = model(x)
+        with torch.autocast("cpu", torch.bfloat16):
+            coarse = model(x).float()
+    assert coarse.isfinite().all()
+    # bfloat16 keeps 8 bits: some hundredths of the logits' size after two layers
+    assert float((coarse - exact).abs().max()) < 0.1 * float(exact.abs().max())
+
+
+@each_model
+def test_the_same_blueprint_has_the_same_parameters_wherever_it_is_built(name):
+    with torch.device("meta"):
+        abstract = CASES[name].build()
+    shapes = {key: tensor.shape for key, tensor in built(name).state_dict().items()}
+    assert {key: tensor.shape for key, tensor in abstract.state_dict().items()} == shapes
+    everything = [*abstract.parameters(), *abstract.buffers()]
+    assert {tensor.device.type for tensor in everything} == {"meta"}
