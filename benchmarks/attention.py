@@ -2,7 +2,7 @@
 
     python benchmarks/attention.py
 
-Prints a table of ratios by dtype and length. The rule in `parts/kernels.py` for runs without a measurement is taken from
+Prints a table of ratios by dtype and length. The rule in `parts/kernels.py` where nothing was measured is taken from
 it. Leave the machine alone meanwhile.
 """
 

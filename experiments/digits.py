@@ -2,8 +2,8 @@
 
     python experiments/digits.py
 
-Expected: a mean of at least 98.5 % of the 360 held-out images, at most 8 errors in each run. Every choice (model, recipe,
-augmentation) was made by holding out parts of the other 1,437 images; the table below is the only look at the 360.
+Expected: a mean of at least 98.5 % of the 360 held-out images, at most 8 errors in each run. Every choice (model,
+recipe, augmentation) was made by holding out parts of the other 1,437 images; this table is the only look at the 360.
 """
 
 import statistics

@@ -10,7 +10,8 @@ import vitlab
 
 @pytest.mark.parametrize("first", ["vitlab.create('vit_simple_patch8_32')", "__import__('vitlab.report.page')", "None"])
 def test_names_shared_with_rooms_stay_functions(first):
-    code = f"import vitlab; {first}; print(len(vitlab.models('vit_base*')), vitlab.report.__name__, vitlab.models.__name__)"
+    shown = "len(vitlab.models('vit_base*')), vitlab.report.__name__, vitlab.models.__name__"
+    code = f"import vitlab; {first}; print({shown})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == [str(len(vitlab.models("vit_base*"))), "report", "models"]
 

@@ -31,6 +31,7 @@ from vitlab.models.blueprint import Blueprint, Model
 
 FORMAT = 1
 _LARGEST_CARD = 64 * 2**20
+_LARGEST_TABLES = 2**29  # bytes; computing them takes several times as much
 _BATCH = 64
 
 
@@ -127,13 +128,25 @@ def load(path: str | Path) -> Bundle:
     with _sensible(found / CARD), torch.device("meta"):
         empty = card.blueprint.build()
     state = _read_weights(weights, empty.state_dict())
-    if need := too_much(sum(tensor.nbytes for tensor in [*empty.parameters(), *empty.buffers()])):
-        raise UserError(f"{found}: the model needs {need}")
+    _check_memory(empty, found / CARD)
     # First values that are overwritten at once shall not cost anyone a seed.
     with _sensible(found / CARD), torch.random.fork_rng(devices=[]):
         model = card.blueprint.build()
     model.load_state_dict(state)
     return Bundle(model.eval(), card)
+
+
+def _check_memory(empty: Model, path: Path) -> None:
+    """Refuse what the header of the weights cannot show: tables computed when the model is built, and sheer size."""
+    stored = {id(tensor) for tensor in empty.state_dict(keep_vars=True).values()}
+    tables = sum(tensor.nbytes for tensor in empty.buffers() if id(tensor) not in stored)
+    if tables > _LARGEST_TABLES:
+        raise UserError(
+            f"{path} describes {tables / 2**30:,.1f} GiB of positions and masks; "
+            f"more than {_LARGEST_TABLES / 2**30:g} are not computed for a bundle"
+        )
+    if need := too_much(tables + sum(tensor.nbytes for tensor in empty.state_dict().values())):
+        raise UserError(f"{path}: the model needs {need}")
 
 
 def read_card(path: Path) -> Card:

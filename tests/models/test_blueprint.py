@@ -125,3 +125,16 @@ def test_a_subclass_without_a_kind_of_its_own_takes_nobodys_place():
 
     assert Loud not in PreNorm.kinds.values()
     assert PreNorm.kinds["pre"] is PreNorm
+
+
+def test_a_number_reaches_into_a_list_of_parts():
+    shifted = {"size": 2, "shift": 1, "kind": "window"}
+    turns = {"kind": "alternate", "blocks": [{"kind": "pre", "attention": {"kind": "self", "heads": 4}}] * 2}
+    alternate = vitlab.blueprint("vit_few_patch2_8").change(block=turns, prefix={"cls": False}, pool="mean")
+    changed = alternate.change(block__blocks__1__attention__core=shifted)
+    assert changed.block.blocks[0].attention.core.kind == "softmax"
+    assert changed.block.blocks[1].attention.core.shift == 1
+    with pytest.raises(vitlab.UserError, match="no '2' to change"):
+        alternate.change(block__blocks__2__attention__heads=2)
+    with pytest.raises(vitlab.UserError, match="'width' is a value, with no 'heads' inside"):
+        alternate.change(width__heads=2)

@@ -55,7 +55,7 @@ class Blueprint(Part, slot=True):
 
         blueprint.change(pool="mean", position={"kind": "sincos"}, block__attention__core=Performer(features=32))
         """
-        data = self.model_dump()
+        data = self.model_dump(mode="json")
         for path, value in changes.items():
             _put(data, path.split("__"), value.model_dump() if isinstance(value, Part) else value, self.name)
         return type(self).read(data, self.name)
@@ -72,11 +72,17 @@ class Blueprint(Part, slot=True):
 
 
 def _put(data: dict[str, Any], path: list[str], value: Any, what: str) -> None:
-    """Set one entry of nested data; the way there must exist. A part given by its kind keeps no old settings."""
-    for step in path[:-1]:
-        if not isinstance(data.get(step), dict):
-            raise UserError(f"{what}: no part {step!r} to change{nearest(step, data)}")
-        data = data[step]
-    if path[-1] not in data:
-        raise UserError(f"{what}: no field {path[-1]!r} to change{nearest(path[-1], data)}")
-    data[path[-1]] = value
+    """Set one entry of nested data; the way there must exist. A part given by its kind keeps no old settings.
+
+    A number counts the entries of a list from 0: `block__blocks__1__attention__heads`.
+    """
+    here: Any = data
+    for place, step in enumerate(path):
+        inside = {str(i): entry for i, entry in enumerate(here)} if isinstance(here, list) else here
+        if not isinstance(inside, dict):
+            raise UserError(f"{what}: {path[place - 1]!r} is a value, with no {step!r} inside to change")
+        if step not in inside:
+            raise UserError(f"{what}: no {step!r} to change{nearest(step, inside)}")
+        if place < len(path) - 1:
+            here = inside[step]
+    here[int(path[-1]) if isinstance(here, list) else path[-1]] = value

@@ -19,7 +19,7 @@ class Events(Callback):
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
             raise UserError(
-                "tensorboard is not installed; install it (pip install 'vitlab[tensorboard]') or leave --tensorboard out"
+                "tensorboard is not installed; pip install 'vitlab[tensorboard]' brings it, or leave --tensorboard out"
             ) from None
         self.writer: Any = SummaryWriter(folder)
         self.record = record
@@ -31,7 +31,8 @@ class Events(Callback):
             self.writer.add_scalar("rate", trainer.optimizers[0].param_groups[0]["lr"], trainer.global_step)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        figures = {**self.record.epoch_figures, **trainer.callback_metrics, "images_per_second": self.record.speed}
+        speed = {"images_per_second": self.record.speed}
+        figures: dict[str, Any] = {**self.record.epoch_figures, **trainer.callback_metrics, **speed}
         for name, value in figures.items():
             self.writer.add_scalar(name, float(value), trainer.global_step)
 
