@@ -52,17 +52,6 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-class _Verbs(ModuleType):
-    """Keeps `vitlab.models()` and `vitlab.report()` callable: importing the room of that name would put it there."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _WHERE and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Verbs
-
-
 def __dir__() -> list[str]:
     return __all__
 

@@ -66,23 +66,24 @@ def test_a_key_at_minus_infinity_is_not_seen(name):
 
 
 def test_the_faster_kernel_is_chosen_and_used_from_then_on(called):
-    x = torch.zeros(1, 1, 7, 4)
+    x = torch.zeros(1, 1, 7, 4, dtype=torch.bfloat16)
     kernels.attend(x, x, x)
-    assert called == ["plain"]  # the rule for short sequences on a CPU
-    seconds = kernels.measure("cpu", torch.float32, length=7, heads=1, head_width=4, batch=1)
+    assert called == ["plain"]  # the rule for short sequences in bfloat16 on a CPU
+    seconds = kernels.measure("cpu", torch.bfloat16, length=7, heads=1, head_width=4, batch=1)
     assert seconds == {"plain": 3.0, "fused": 1.0}
-    assert kernels.chosen() == {"cpu float32 7": "fused"}
+    assert kernels.chosen() == {"cpu bfloat16 7": "fused"}
     called.clear()
     kernels.attend(x, x, x)
     assert called == ["fused"]
 
 
 def test_a_decision_holds_for_its_device_dtype_and_number_of_keys_alone(called):
-    kernels.adopt({"cpu float32 7": "fused"})
+    kernels.adopt({"cpu bfloat16 7": "fused", "cpu float32 7": "plain"})
     for length, dtype, expected in [
-        (7, torch.float32, "fused"),
-        (8, torch.float32, "plain"),
-        (7, torch.bfloat16, "plain"),
+        (7, torch.bfloat16, "fused"),
+        (8, torch.bfloat16, "plain"),
+        (7, torch.float32, "plain"),
+        (8, torch.float32, "fused"),
     ]:
         x = torch.zeros(1, 1, length, 4, dtype=dtype)
         called.clear()
@@ -103,8 +104,15 @@ def test_kernels_of_another_version_are_not_taken_up(called):
     assert kernels.chosen() == {"cpu float32 8": "fused"}
 
 
-@pytest.mark.parametrize(("length", "expected"), [(kernels.PLAIN_UP_TO, "plain"), (kernels.PLAIN_UP_TO + 1, "fused")])
-def test_without_a_measurement_long_sequences_on_a_cpu_are_fused(called, length, expected):
-    x = torch.zeros(1, 1, length, 4)
-    kernels.attend(x, x, x)
-    assert called == [expected]
+@pytest.mark.parametrize(
+    ("device", "dtype", "length", "expected"),
+    [
+        ("cpu", torch.bfloat16, kernels.PLAIN_UP_TO, "plain"),
+        ("cpu", torch.bfloat16, kernels.PLAIN_UP_TO + 1, "fused"),
+        ("cpu", torch.float32, 17, "fused"),
+        ("cuda", torch.bfloat16, 17, "fused"),
+        ("meta", torch.float32, 5000, "plain"),
+    ],
+)
+def test_without_a_measurement_the_rule_decides(device, dtype, length, expected):
+    assert kernels.rule(device, dtype, length) == expected

@@ -68,7 +68,8 @@ def _macs(model: Model) -> float:
 def _memory(model: Model, batch: int) -> Memory:
     """Weights, gradients, two moments, and each tensor saved for the backward pass, counted once.
 
-    What is saved inside an attention core is counted apart: it is what grows with the square of the tokens.
+    What is saved inside an attention core is counted apart: it is what grows with the square of the tokens. It is what
+    the plain kernel saves, so where the fused one runs it is an upper bound.
     """
     weights = sum(tensor.nbytes for tensor in model.state_dict().values())
     trained = sum(parameter.nbytes for parameter in model.parameters())
