@@ -104,8 +104,8 @@ def _parse(function: types.FunctionType, words: list[str]) -> Any:
         if isinstance(event, _errors.InvalidChoice):
             raise UserError(f"{_name(event.argument)} wants one of {', '.join(event.choices)}, not {event.value!r}")
         if isinstance(event, _errors.BadValue) and event.argument.is_positional():
-            if unknown := [word for word in words if word.startswith("--") and _flag(word) not in flags]:
-                complain(_errors.UnrecognizedArgs(event.prog, unknown))
+            if strange := [word for word in words if word.startswith("--") and _flag(word) not in flags]:
+                complain(_errors.UnrecognizedArgs(event.prog, strange))
             raise UserError(f"{command} wants {_name(event.argument)}; `vitlab {command} --help` says what that is")
         if isinstance(event, _errors.BadValue):
             raise UserError(f"{_name(event.argument)} wants {_kind(event.argument)} after it")

@@ -52,8 +52,8 @@ def _trained_on(bundle: "Bundle") -> str:
         raise UserError("the bundle does not say which data it was trained on; name the data to evaluate on")
     try:
         check_source(str(named))
-    except UserError as error:
-        raise UserError(f"the model was trained on {named!r}, but {error}; name the data to evaluate on") from None
+    except UserError:
+        raise UserError(f"the data of the training, {named!r}, are not here; name the data to evaluate on") from None
     return str(named)
 
 

@@ -1,5 +1,6 @@
 """What Lightning asks for batches: splits in memory, drawn in an order fixed by seed and epoch, varied on device."""
 
+import hashlib
 from collections.abc import Iterator
 
 import lightning as L
@@ -12,6 +13,12 @@ from vitlab.data.memory import Pictures
 from vitlab.data.preprocess import Preprocess
 
 Batch = tuple[Tensor, Tensor]
+
+
+def generator(purpose: str, seed: int, count: int) -> torch.Generator:
+    """Random numbers for one purpose, seed and epoch or step. Hashed: of a seed, torch's generator takes 32 bits."""
+    digest = hashlib.sha256(f"{purpose}:{seed}:{count}".encode()).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest[:4], "big"))
 
 
 class DataModule(L.LightningDataModule):
@@ -44,7 +51,7 @@ class DataModule(L.LightningDataModule):
         """A generator for this very batch: the same after a resume as without one."""
         assert self.trainer is not None
         done = self.trainer.fit_loop.epoch_loop.total_batch_idx
-        return torch.Generator().manual_seed((self.seed << 32) + done)
+        return generator("variation", self.seed, done)
 
 
 class _ByBatch(Dataset[Batch]):
@@ -74,8 +81,7 @@ class ShuffledBatches(Sampler[Tensor]):
         self.epoch = epoch
 
     def __iter__(self) -> Iterator[Tensor]:
-        generator = torch.Generator().manual_seed((self.seed << 32) + self.epoch)
-        order = torch.randperm(self.count, generator=generator)
+        order = torch.randperm(self.count, generator=generator("order", self.seed, self.epoch))
         yield from order[: len(self) * self.batch].split(self.batch)
 
 

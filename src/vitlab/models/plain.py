@@ -28,6 +28,9 @@ from vitlab.parts.position import Learned, Position
 from vitlab.parts.tokens import Prefix
 
 
+_MOST_TOKENS = 2**18  # an image of 8192 pixels in patches of 16; beyond it positions alone fill the memory
+
+
 class Plain(Blueprint):
     """A Vision Transformer of one width; the defaults are ViT's choices at the size called tiny."""
 
@@ -63,6 +66,11 @@ class Plain(Blueprint):
             raise UserError(
                 "this attention sees the grid of patches alone; "
                 "take the tokens before it away (prefix={'cls': False}) and pool by mean"
+            )
+        if self.site.length > _MOST_TOKENS:
+            raise UserError(
+                f"an image of {self.image[0]}x{self.image[1]} makes {self.site.length:,} tokens, more than {_MOST_TOKENS:,}; "
+                "take larger patches or a smaller image"
             )
         with torch.device("meta"):  # what the parts themselves refuse, refused before any memory is taken
             self.block.build(self.site)

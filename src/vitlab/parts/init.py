@@ -8,6 +8,7 @@ random features) is left as it was built.
 from abc import abstractmethod
 from typing import Literal
 
+from pydantic import Field
 from torch import nn
 
 from vitlab.parts.part import Part
@@ -52,7 +53,7 @@ class Truncated(Init):
     """A normal distribution cut at two standard deviations, for matrices and vectors alike."""
 
     kind: Literal["truncated"] = "truncated"
-    std: float = 0.02
+    std: float = Field(default=0.02, ge=0, le=100)
 
     def matrix(self, module: nn.Linear | nn.Conv2d) -> None:
         nn.init.trunc_normal_(module.weight, std=self.std, a=-2 * self.std, b=2 * self.std)
@@ -65,7 +66,7 @@ class Normal(Init):
     """A normal distribution for linear layers and vectors, Kaiming's (fan out, ReLU) for convolutions."""
 
     kind: Literal["normal"] = "normal"
-    std: float = 0.02
+    std: float = Field(default=0.02, ge=0, le=100)
 
     def matrix(self, module: nn.Linear | nn.Conv2d) -> None:
         if isinstance(module, nn.Conv2d):
@@ -85,7 +86,7 @@ class Xavier(Init):
     """
 
     kind: Literal["xavier"] = "xavier"
-    std: float = 0.02
+    std: float = Field(default=0.02, ge=0, le=100)
 
     def matrix(self, module: nn.Linear | nn.Conv2d) -> None:
         if isinstance(module, nn.Conv2d):

@@ -23,7 +23,7 @@ class TwoLayer(Mlp):
     """act(x W1 + b1) W2 + b2, with dropout after both layers; the hidden width is `ratio` times the model's."""
 
     kind: Literal["mlp"] = "mlp"
-    ratio: float = Field(default=4.0, gt=0)
+    ratio: float = Field(default=4.0, gt=0, le=64)
     activation: Literal["gelu", "gelu_tanh", "relu"] = "gelu"
 
     def build(self, site: Site) -> nn.Module:

@@ -26,9 +26,8 @@ def pick_device(asked: str) -> tuple[str, str]:
         found = next(device for device, there in here.items() if there)
         return found, "the fastest device here" if found != "cpu" else "there is no GPU here"
     if not here[asked]:
-        raise UserError(
-            f"no {asked} device is here; leave --device out, or take one of {', '.join(d for d in here if here[d])}"
-        )
+        others = " or ".join(device for device in here if here[device])
+        raise UserError(f"no {asked} device is here; take {others}, or leave --device out")
     return asked, "asked for"
 
 

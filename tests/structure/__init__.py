@@ -1,0 +1,1 @@
+"""The house itself: imports, lengths, names."""
