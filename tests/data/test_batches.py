@@ -7,7 +7,7 @@ import torch
 from vitlab.data import memory
 from vitlab.data.available import available_memory, too_much
 from vitlab.data.memory import Pictures
-from vitlab.data.module import BatchesInOrder, ShuffledBatches, generator
+from vitlab.data.order import BatchesInOrder, ShuffledBatches, generator
 from vitlab.data.preprocess import Preprocess
 from vitlab.data.sources.source import Samples
 from vitlab.errors import UserError

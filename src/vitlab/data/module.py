@@ -1,57 +1,56 @@
 """What Lightning asks for batches: splits in memory, drawn in an order fixed by seed and epoch, varied on device."""
 
-import hashlib
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 
 import lightning as L
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset, Sampler
+from torch.utils.data import DataLoader, Dataset
 
-from vitlab.data.augment import Augment
+from vitlab.data.augment.apply import augment
+from vitlab.data.augment.step import Step
 from vitlab.data.memory import Pictures
+from vitlab.data.order import BatchesInOrder, ShuffledBatches, generator
 from vitlab.data.preprocess import Preprocess
 
 Batch = tuple[Tensor, Tensor]
-
-
-def generator(purpose: str, seed: int, count: int) -> torch.Generator:
-    """Random numbers for one purpose, seed and epoch or step. Hashed: of a seed, torch's generator takes 32 bits."""
-    digest = hashlib.sha256(f"{purpose}:{seed}:{count}".encode()).digest()
-    return torch.Generator().manual_seed(int.from_bytes(digest[:4], "big"))
 
 
 class DataModule(L.LightningDataModule):
     """Batches of normalised images with their labels: augmented for training, as they are for validation."""
 
     def __init__(
-        self, train: Pictures, val: Pictures | None, preprocess: Preprocess, augment: Augment, batch: int, seed: int
+        self,
+        splits: Mapping[str, Pictures],
+        order: ShuffledBatches,
+        preprocess: Preprocess,
+        steps: Sequence[Step],
+        classes: int,
     ) -> None:
         super().__init__()
-        self.train, self.val = train, val
-        self.preprocess, self.augment = preprocess, augment
-        self.batch, self.seed = batch, seed
+        self.train, self.val, self.order = splits["train"], splits.get("val"), order
+        self.preprocess, self.steps, self.classes = preprocess, steps, classes
 
     def train_dataloader(self) -> DataLoader[Batch]:
-        order = ShuffledBatches(len(self.train), self.batch, self.seed)
-        return DataLoader(_ByBatch(self.train), sampler=order, batch_size=None)
+        return DataLoader(_ByBatch(self.train), sampler=self.order, batch_size=None)
 
     def val_dataloader(self) -> DataLoader[Batch] | list[DataLoader[Batch]]:
         if self.val is None:
             return []
-        return DataLoader(_ByBatch(self.val), sampler=BatchesInOrder(len(self.val), 2 * self.batch), batch_size=None)
+        order = BatchesInOrder(len(self.val), 2 * self.order.batch)
+        return DataLoader(_ByBatch(self.val), sampler=order, batch_size=None)
 
     def on_after_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
-        images, labels = batch
-        if self.trainer is not None and self.trainer.training:
-            images = self.augment.apply(images, self._generator())
-        return self.preprocess.normalise(images), labels
+        images, targets = batch
+        if self.steps and self.trainer is not None and self.trainer.training:
+            images, targets = augment(self.steps, images, targets, self.classes, self._generator())
+        return self.preprocess.normalise(images), targets
 
     def _generator(self) -> torch.Generator:
         """A generator for this very batch: the same after a resume as without one."""
         assert self.trainer is not None
         done = self.trainer.fit_loop.epoch_loop.total_batch_idx
-        return generator("variation", self.seed, done)
+        return generator("variation", self.order.seed, done)
 
 
 class _ByBatch(Dataset[Batch]):
@@ -65,34 +64,3 @@ class _ByBatch(Dataset[Batch]):
 
     def __getitem__(self, positions: Tensor) -> Batch:
         return self.pictures.images[positions], self.pictures.labels[positions]
-
-
-class ShuffledBatches(Sampler[Tensor]):
-    """Positions of each batch, shuffled by seed and epoch alone; the remainder is left for another epoch."""
-
-    def __init__(self, count: int, batch: int, seed: int) -> None:
-        self.count, self.batch, self.seed, self.epoch = count, min(batch, count), seed, 0
-
-    def __len__(self) -> int:
-        return self.count // self.batch
-
-    def set_epoch(self, epoch: int) -> None:
-        """Called by Lightning before each epoch."""
-        self.epoch = epoch
-
-    def __iter__(self) -> Iterator[Tensor]:
-        order = torch.randperm(self.count, generator=generator("order", self.seed, self.epoch))
-        yield from order[: len(self) * self.batch].split(self.batch)
-
-
-class BatchesInOrder(Sampler[Tensor]):
-    """Positions of each batch, first to last."""
-
-    def __init__(self, count: int, batch: int) -> None:
-        self.count, self.batch = count, batch
-
-    def __len__(self) -> int:
-        return -(-self.count // self.batch)
-
-    def __iter__(self) -> Iterator[Tensor]:
-        yield from torch.arange(self.count).split(self.batch)

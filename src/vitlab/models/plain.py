@@ -27,7 +27,6 @@ from vitlab.parts.pool import ClassToken, Pool
 from vitlab.parts.position import Learned, Position
 from vitlab.parts.tokens import Prefix
 
-
 _MOST_TOKENS = 2**18  # an image of 8192 pixels in patches of 16; beyond it positions alone fill the memory
 
 
@@ -69,8 +68,8 @@ class Plain(Blueprint):
             )
         if self.site.length > _MOST_TOKENS:
             raise UserError(
-                f"an image of {self.image[0]}x{self.image[1]} makes {self.site.length:,} tokens, more than {_MOST_TOKENS:,}; "
-                "take larger patches or a smaller image"
+                f"an image of {self.image[0]}x{self.image[1]} makes {self.site.length:,} tokens, "
+                f"more than {_MOST_TOKENS:,}; take larger patches or a smaller image"
             )
         with torch.device("meta"):  # what the parts themselves refuse, refused before any memory is taken
             self.block.build(self.site)

@@ -14,6 +14,7 @@ from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from vitlab.data.memory import Pictures
 from vitlab.data.module import DataModule
+from vitlab.data.order import BalancedBatches, RepeatedBatches, ShuffledBatches
 from vitlab.files import saying_why
 from vitlab.models.blueprint import Model
 from vitlab.training.learner import Learner
@@ -35,9 +36,7 @@ def fit(plan: Plan, splits: dict[str, Pictures], folder: Path, quiet: bool = Fal
         L.seed_everything(plan.seed, verbose=False)
         model = plan.blueprint.build()
         learner = Learner(model, Supervised(plan.recipe.smoothing), plan.recipe, plan.steps)
-        data = DataModule(
-            splits["train"], splits.get("val"), plan.preprocess, plan.augment, plan.micro_batch, plan.seed
-        )
+        data = DataModule(splits, _order(plan, splits["train"]), plan.preprocess, plan.augment, len(plan.data.classes))
         record = Record(folder / "metrics.csv")
         last = ModelCheckpoint(folder / "checkpoints", "last", enable_version_counter=False)
         best = ModelCheckpoint(
@@ -71,6 +70,15 @@ def fit(plan: Plan, splits: dict[str, Pictures], folder: Path, quiet: bool = Fal
                 torch.load(best.best_model_path, weights_only=True, map_location="cpu")["state_dict"]
             )
     return model.cpu().eval()
+
+
+def _order(plan: Plan, train: Pictures) -> ShuffledBatches:
+    """The order of training images that the recipe asks for."""
+    if plan.recipe.balanced:
+        return BalancedBatches(train.labels, plan.micro_batch, plan.seed)
+    if plan.recipe.repeats > 1:
+        return RepeatedBatches(len(train), plan.micro_batch, plan.seed, plan.recipe.repeats)
+    return ShuffledBatches(len(train), plan.micro_batch, plan.seed)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, SerializeAsAny, ValidationError
 
-from vitlab.data.augment import Augment
+from vitlab.data.augment.step import Step
 from vitlab.data.preprocess import Preprocess
 from vitlab.errors import UserError, explain_invalid
 from vitlab.models.blueprint import Blueprint
@@ -56,7 +56,7 @@ class Plan(BaseModel):
     blueprint: SerializeAsAny[Blueprint]
     preprocess: Preprocess
     recipe: Recipe
-    augment: Augment
+    augment: tuple[Step, ...]
     accumulate: int
     machine: Machine
     reasons: dict[str, str]

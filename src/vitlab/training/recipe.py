@@ -28,14 +28,20 @@ class Recipe(BaseModel):
     drop_path: float | None = Field(default=0.1, ge=0, lt=1, description="stochastic depth of the last block")
     ema: float | None = Field(default=0.999, ge=0, lt=1, description="decay of the moving average of the weights")
     patience: int | None = Field(default=None, ge=1, description="stop after so many epochs without a better one")
-    augment: dict[str, Any] = {}
+    repeats: int = Field(default=1, ge=1, description="draws of an image in a row, each varied anew")
+    balanced: bool = Field(default=False, description="draw every class as often as any other")
+    augment: tuple[dict[str, Any], ...] = Field(default=(), description="steps of variation, in their order")
 
     @model_validator(mode="after")
     def _rates_in_order(self) -> Self:
+        if self.balanced and self.repeats > 1:
+            raise UserError("balanced and repeats do not go together; take one of them")
         if self.last_rate > self.rate:
             raise UserError(f"last_rate {self.last_rate} is above rate {self.rate}")
         return self
 
+
+_FLIP = {"kind": "flip"}
 
 RECIPES = {
     "few": Recipe(  # a few thousand images: chosen on training digits alone, see docs/log.md
@@ -44,12 +50,19 @@ RECIPES = {
         rate=2e-3,
         warmup=0.1,
         drop_path=0.0,
-        augment={"rotate": 10, "shift": 0.0625, "scale": 0.15, "shear": 10},
+        augment=({"kind": "affine", "rotate": 10, "shift": 0.0625, "scale": 0.15, "shear": 10},),
     ),
-    "cifar": Recipe(epochs=200, rate=1e-3, augment={"shift": 0.125, "flip": True}),
-    "finetune": Recipe(epochs=20, rate=1e-4, augment={"shift": 0.05, "flip": True}),
+    "cifar": Recipe(
+        epochs=200,
+        augment=({"kind": "pad_crop", "pixels": 4}, _FLIP, {"kind": "rand_augment"}, {"kind": "mix"}),
+    ),
+    "finetune": Recipe(epochs=20, rate=1e-4, augment=({"kind": "resized_crop", "area": (0.5, 1.0)}, _FLIP)),
     "imagenet": Recipe(
-        epochs=300, batch=4096, rate=1e-3, warmup=10_000, ema=0.9999, augment={"shift": 0.1, "flip": True}
+        epochs=300,
+        batch=4096,
+        warmup=10_000,
+        ema=0.9999,
+        augment=({"kind": "resized_crop"}, _FLIP, {"kind": "rand_augment"}, {"kind": "mix"}, {"kind": "erase"}),
     ),
 }
 

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 import torch
 from PIL import Image
-from pydantic import ValidationError
 
 from vitlab.data import memory
-from vitlab.data.augment import Augment
+from vitlab.data.augment.apply import read_steps
 from vitlab.data.memory import Pictures
 from vitlab.data.preprocess import Preprocess
 from vitlab.data.sources.source import Samples
 from vitlab.data.splits import open_splits
-from vitlab.errors import UserError, explain_invalid
+from vitlab.errors import UserError
 from vitlab.models import registry
 from vitlab.models.blueprint import Blueprint
 from vitlab.parts import kernels
@@ -89,7 +88,7 @@ def resolve(request: Request) -> Ready:
         blueprint=blueprint,
         preprocess=preprocess,
         recipe=chosen,
-        augment=_augment(chosen),
+        augment=read_steps(chosen.augment, "recipe.augment"),
         accumulate=accumulate,
         machine=settled,
         reasons={**reasons, **why},
@@ -160,13 +159,6 @@ def _accumulate(asked: int | None, batch: int) -> tuple[int, str]:
         return asked, "asked for"
     parts = -(-batch // LARGEST_MICRO_BATCH)
     return parts, f"a batch of {batch} images is computed in {parts} part{'s' if parts > 1 else ''}"
-
-
-def _augment(chosen: Recipe) -> Augment:
-    try:
-        return Augment.model_validate(chosen.augment)
-    except ValidationError as error:
-        raise explain_invalid(error, "recipe.augment") from None
 
 
 def _decode(samples: dict[str, Samples], blueprint: Blueprint) -> tuple[Preprocess, dict[str, Pictures]]:

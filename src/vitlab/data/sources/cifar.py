@@ -15,7 +15,7 @@ import numpy as np
 from vitlab.data.available import too_much
 from vitlab.data.decode import Array
 from vitlab.data.sources.gunzip import CHUNK, Gunzip
-from vitlab.data.sources.published import CifarSet
+from vitlab.data.sources.published import AGAIN, CifarSet
 from vitlab.data.sources.source import Samples, Source
 from vitlab.errors import UserError
 
@@ -79,7 +79,7 @@ def _from_tarball(which: CifarSet, path: Path) -> tuple[dict[str, Array], bytes]
                     _skip(stream, member.size)
                     continue
                 if name in found or member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):
-                    raise UserError(f"{path} holds {member.name} twice or as a link; fetch it again")
+                    raise UserError(f"{path} holds {member.name} twice or as a link; {AGAIN}")
                 if name in sizes:
                     _check_size(name, member.size, sizes[name], path)
                 found[name] = stream.read(min(member.size, sizes.get(name, MOST_NAMES + 1)))
@@ -89,11 +89,11 @@ def _from_tarball(which: CifarSet, path: Path) -> tuple[dict[str, Array], bytes]
     except (tarfile.TarError, ValueError) as error:
         if isinstance(error, UserError):
             raise
-        raise UserError(f"{path} is a damaged tarball; copy or fetch it again") from None
+        raise UserError(f"{path} is a damaged tarball; {AGAIN}") from None
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from None
     if missing := [name for name in (*sizes, which.names) if name not in found]:
-        raise UserError(f"{path} holds no {which.folder}/{missing[0]}; copy or fetch it again")
+        raise UserError(f"{path} holds no {which.folder}/{missing[0]}; {AGAIN}")
     return {name: np.frombuffer(found[name], np.uint8) for name in sizes}, found[which.names]
 
 
@@ -108,20 +108,20 @@ def _check_size(name: str, size: int, wanted: int, place: Path) -> None:
     if size != wanted:
         raise UserError(
             f"{name} in {place} has {size:,} bytes where {wanted:,} are published; it is cut short or not the binary "
-            "version: copy or fetch it again"
+            f"version: {AGAIN}"
         )
 
 
 def _records(which: CifarSet, held: Array, name: str, place: Path) -> Array:
     record = which.label_bytes + PIXELS
     if len(held) % record:  # a member shorter than its header says
-        raise UserError(f"{name} in {place} is cut short; copy or fetch it again")
+        raise UserError(f"{name} in {place} is cut short; {AGAIN}")
     records = held.reshape(-1, record)
     labels = records[:, which.label_bytes - 1]
     if labels.max() >= which.classes:
         raise UserError(
             f"{name} in {place} holds the label {labels.max()} at record {labels.argmax():,}, but the classes of "
-            f"{which.name} are numbered 0 to {which.classes - 1}; copy or fetch it again"
+            f"{which.name} are numbered 0 to {which.classes - 1}; {AGAIN}"
         )
     return records
 
@@ -132,9 +132,7 @@ def _classes(which: CifarSet, names: bytes, place: Path) -> tuple[str, ...]:
         classes = tuple(line.strip() for line in names.decode("ascii").splitlines() if line.strip())
         if len(set(classes)) == len(classes) == which.classes and all(name.isprintable() for name in classes):
             return classes
-    raise UserError(
-        f"{which.names} in {place} does not list {which.classes} classes, one a line; copy or fetch it again"
-    )
+    raise UserError(f"{which.names} in {place} does not list {which.classes} classes, one a line; {AGAIN}")
 
 
 def _samples(which: CifarSet, split: str, files: list[Array]) -> Samples:

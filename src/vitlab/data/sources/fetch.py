@@ -83,7 +83,7 @@ def _is(handle: BinaryIO, part: Path) -> bool:
 def _lock(handle: BinaryIO) -> None:
     try:
         import fcntl
-    except ImportError:  # Windows, where two processes that fetch at once are told of a wrong checksum
+    except ImportError:  # a system without locks: two processes that fetch at once are told of a wrong checksum
         return
     with contextlib.suppress(OSError):  # some network file systems have no locks
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -101,11 +101,10 @@ def _check_room(download: Download, part: Path, handle: BinaryIO) -> None:
 def _complete(download: Download, handle: BinaryIO, part: Path, progress: Progress) -> None:
     """Try the addresses in turn until the part has its length; what has come is never asked for again."""
     addresses, reasons = list(download.addresses), dict[str, str]()
-    turn = 0
+    turn = most = 0
     while addresses and turn < TURNS:
         if turn:
             time.sleep(PAUSE)
-        before = handle.seek(0, os.SEEK_END)
         for address in tuple(addresses):
             try:
                 _continue(address, download, handle, progress)
@@ -116,7 +115,9 @@ def _complete(download: Download, handle: BinaryIO, part: Path, progress: Progre
                     handle.truncate(0)
                 if isinstance(broken, _RefusedError):
                     addresses.remove(address)
-        turn = 1 if handle.seek(0, os.SEEK_END) > before + WORTH * download.size else turn + 1
+        have = handle.seek(0, os.SEEK_END)
+        # Further than ever, or what is lost and comes again would be tried for ever.
+        turn, most = (1, have) if have > most + WORTH * download.size else (turn + 1, most)
     have = handle.seek(0, os.SEEK_END)
     if not have:
         part.unlink()

@@ -8,6 +8,7 @@ import zlib
 from pathlib import Path
 from typing import BinaryIO
 
+from vitlab.data.sources.published import AGAIN
 from vitlab.errors import UserError
 
 CHUNK = 1 << 16
@@ -41,14 +42,14 @@ class Gunzip:
     def _refill(self) -> bool:
         self._rest = self._handle.read(CHUNK)
         if not self._rest and not self._inflate.eof:
-            raise UserError(f"{self.path} is cut short; copy or fetch it again")
+            raise UserError(f"{self.path} is cut short; {AGAIN}")
         return bool(self._rest)
 
     def _next(self, size: int) -> bytes:
         try:
             piece = self._inflate.decompress(self._rest, min(size, CHUNK))
         except zlib.error:
-            raise UserError(f"{self.path} is a damaged gzip file; copy or fetch it again") from None
+            raise UserError(f"{self.path} is a damaged gzip file; {AGAIN}") from None
         self._rest = self._inflate.unused_data if self._inflate.eof else self._inflate.unconsumed_tail
         self._left -= len(piece)
         if self._left < 0:

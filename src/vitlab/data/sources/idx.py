@@ -14,7 +14,7 @@ import numpy as np
 from vitlab.data.available import too_much
 from vitlab.data.decode import Array
 from vitlab.data.sources.gunzip import CHUNK, SWELL, Gunzip
-from vitlab.data.sources.published import IDX_SETS, IdxSet
+from vitlab.data.sources.published import AGAIN, IDX_SETS, IdxSet
 from vitlab.data.sources.source import Samples, Source
 from vitlab.errors import UserError
 
@@ -36,7 +36,7 @@ def idx(which: IdxSet, files: dict[str, Path]) -> Source:
         if labels.max() >= len(which.classes):
             raise UserError(
                 f"{numbers} holds the label {labels.max()} at position {labels.argmax():,}, but the classes of "
-                f"{which.name} are numbered 0 to {len(which.classes) - 1}; copy or fetch it again"
+                f"{which.name} are numbered 0 to {len(which.classes) - 1}; {AGAIN}"
             )
         _check_cousin(which, labels, numbers)
         splits[split] = _samples(f"{which.name}/{split}", images, labels)
@@ -69,13 +69,13 @@ def _shape(path: Path, head: bytes, dimensions: int) -> tuple[int, ...]:
         what = {1: "labels", 3: "images"}[dimensions]
         raise UserError(
             f"{path} is no idx file of {what}: it begins with {head[:4].hex() or 'nothing'}, not {wanted.hex()}; "
-            "copy or fetch it again"
+            f"{AGAIN}"
         )
     shape = struct.unpack(f">{dimensions}I", head[4:])
     if 0 in shape:
-        raise UserError(f"{path} says that it holds nothing ({_times(shape)}); copy or fetch it again")
+        raise UserError(f"{path} says that it holds nothing ({_times(shape)}); {AGAIN}")
     if shape[0] > MOST_IMAGES:
-        raise UserError(f"{path} says that it holds {shape[0]:,} samples, over {MOST_IMAGES:,}; copy or fetch it again")
+        raise UserError(f"{path} says that it holds {shape[0]:,} samples, over {MOST_IMAGES:,}; {AGAIN}")
     return shape
 
 
@@ -106,9 +106,7 @@ def _samples(name: str, images: Array, labels: Array) -> Samples:
 
 
 def _unlike(path: Path, shape: tuple[int, ...], found: str) -> UserError:
-    return UserError(
-        f"{path} says that it holds {_times(shape)} = {math.prod(shape):,} bytes, but {found}; copy or fetch it again"
-    )
+    return UserError(f"{path} says that it holds {_times(shape)} = {math.prod(shape):,} bytes, but {found}; {AGAIN}")
 
 
 def _times(shape: tuple[int, ...]) -> str:

@@ -100,6 +100,7 @@ def _absent(name: str, root: Path) -> UserError:
     size = sum(one.size for one in missing) / 1e6
     host = urlsplit(missing[0].addresses[0]).hostname
     way = f"add --fetch to get {size:,.1f} MB from {host}, or say with --root (or $VITLAB_DATA) where the files are"
+    way += f"; the folder here is ./{name}" if Path(name).is_dir() else ""
     if name in IDX_SETS:
         which = IDX_SETS[name]
         places = ", ".join(str(root / folder) for folder in which.folders)
