@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import vitlab
 from tests.commands.conftest import Said, paint
 from vitlab.commands.run import Run
 
@@ -71,11 +72,20 @@ def test_images_that_are_not_there(here: Path, refused: Refused, trained: Run) -
     assert refused("predict", trained.folder, "empty", "--top", "0") == "--top wants at least 1, not 0"
 
 
-def test_a_broken_image_among_the_data_is_named(pets: Path, refused: Refused) -> None:
+def test_a_broken_image_among_the_data_is_left_out_and_named(pets: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (pets / "dog" / "7.png").write_bytes(b"no")
-    assert refused("train", "pets") == (
-        "pets/dog/7.png is no image that can be decoded; remove it or give another file"
-    )
+    vitlab.train("pets", epochs=1, precision="float32", threads=1, out=Path("run"))
+    assert capsys.readouterr().err.count("pets/dog/7.png is no image that can be decoded") == 1
+    left = json.loads(Path("run/bundle/model.json").read_text())["data"]
+    assert sum(left[split] for split in ("train", "val", "test")) == sum(1 for _ in pets.rglob("*.png")) - 1
+
+
+def test_mostly_broken_images_stop_the_run(pets: Path, refused: Refused) -> None:
+    for file in (pets / "dog").iterdir():
+        file.write_bytes(b"no")
+    sentence = refused("train", "pets", "--precision", "float32")
+    assert "images cannot be used, the first because pets/dog/" in sentence
+    assert not Path("runs").exists()
 
 
 def test_data_of_other_classes(pets: Path, refused: Refused, trained: Run) -> None:

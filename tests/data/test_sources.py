@@ -13,6 +13,7 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 from vitlab.data.listing import files_below
+from vitlab.data.origin import Origin
 from vitlab.data.sources import open_source
 from vitlab.data.sources.source import Source
 from vitlab.data.splits import open_splits
@@ -51,7 +52,7 @@ def test_the_digits_held_out_are_these_for_good() -> None:
     test = open_source("digits").splits["test"]
     assert _fingerprint(test.keys) == "bd4b0050346d16e4"
     assert test.labels[:12] == (1, 3, 4, 6, 9, 5, 5, 6, 3, 1, 2, 7)
-    val = open_splits("digits").splits["val"]
+    val = open_splits(Origin("digits")).splits["val"]
     assert len(val) == 144
     assert _fingerprint(val.keys) == "519f3e09e34a199b"
 
@@ -142,19 +143,19 @@ def test_a_folder_with_splits(tmp_path: Path, names: tuple[str, str, str]) -> No
     assert source.classes == ("a", "b")
     assert {split: len(samples) for split, samples in source.splits.items()} == {"train": 6, "val": 4, "test": 2}
     assert _listed(source, "test") == ((f"{names[2]}/a/0.png", 0), (f"{names[2]}/b/0.png", 1))
-    assert open_splits(str(tmp_path)).splits.keys() == {"train", "val", "test"}
+    assert open_splits(Origin(str(tmp_path))).splits.keys() == {"train", "val", "test"}
 
 
 def test_splits_that_are_missing_are_held_out(tmp_path: Path) -> None:
     for label in ("a", "b"):
         for i in range(50):
             _paint(tmp_path / label / f"{i}.png")
-    source = open_splits(str(tmp_path))
+    source = open_splits(Origin(str(tmp_path)))
     assert {split: len(samples) for split, samples in source.splits.items()} == {"train": 81, "val": 9, "test": 10}
     keys = [key for samples in source.splits.values() for key in samples.keys]
     assert len(set(keys)) == 100
     assert Counter(source.splits["test"].labels) == {0: 5, 1: 5}
-    assert open_splits(str(tmp_path)).splits["test"].keys == source.splits["test"].keys
+    assert open_splits(Origin(str(tmp_path))).splits["test"].keys == source.splits["test"].keys
 
 
 def test_a_link_to_a_folder_of_images_is_a_class(tmp_path: Path) -> None:

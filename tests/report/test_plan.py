@@ -32,10 +32,15 @@ def test_an_exact_name_goes_before_a_short_one() -> None:
 
 
 def test_choices_and_augmentation_of_a_plan_are_shown() -> None:
-    made = facts.Plan("x", augment={"flip": False}, accumulate=2, reasons={"accumulate": "Memory.", "augment": "Mild."})
+    made = facts.Plan(
+        "x",
+        augment=[{"kind": "flip", "chance": 0.5}],
+        accumulate=2,
+        reasons={"accumulate": "Memory.", "augment": "Mild."},
+    )
     sections, others = plan.sections(made)
     assert sections["choices"].entries == (plan.Entry("accumulate", "2", "Memory."),)
-    assert sections["augment"].entries == (plan.Entry("flip", "no"),)
+    assert sections["augment"].entries == (plan.Entry("flip.chance", "0.5"),)
     assert sections["augment"].reason == "Mild."
     assert not others
 

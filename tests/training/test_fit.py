@@ -5,12 +5,15 @@ import csv
 import pytest
 import torch
 
+from vitlab.data.origin import Origin
 from vitlab.training.fit import fit
 from vitlab.training.plan import Plan
 from vitlab.training.resolve import Request, replay, resolve
 
 TINY = {"depth": 2, "width": 12, "block__attention__heads": 2}
-REQUEST = Request("digits", changes=TINY, recipe_changes={"epochs": 2}, device="cpu", precision="float32", threads=1)
+REQUEST = Request(
+    Origin("digits"), changes=TINY, recipe_changes={"epochs": 2}, device="cpu", precision="float32", threads=1
+)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +29,7 @@ def trained(ready, tmp_path_factory):
 
 def test_same_seed_and_plan_repeat_a_run_bit_for_bit(ready, trained, tmp_path):
     (tmp_path / "config.yaml").write_text(ready.plan.to_yaml(), encoding="utf-8")
-    again = replay(Plan.read(tmp_path / "config.yaml"), "digits")
+    again = replay(Plan.read(tmp_path / "config.yaml"), Origin("digits"))
     assert again.plan == ready.plan
     torch.manual_seed(1234)  # whatever went before must not matter
     repeated = fit(again.plan, again.splits, tmp_path, quiet=True)

@@ -3,6 +3,7 @@
 import pytest
 import yaml
 
+from vitlab.data.origin import Origin
 from vitlab.errors import UserError
 from vitlab.training import auto, machine
 from vitlab.training.plan import Plan
@@ -12,7 +13,9 @@ from vitlab.training.resolve import Request, resolve
 
 @pytest.fixture(scope="module")
 def plan():
-    return resolve(Request("digits", recipe_changes={"epochs": 3}, device="cpu", precision="float32", threads=1)).plan
+    return resolve(
+        Request(Origin("digits"), recipe_changes={"epochs": 3}, device="cpu", precision="float32", threads=1)
+    ).plan
 
 
 def test_a_plan_is_read_back_as_written(plan, tmp_path):
@@ -116,3 +119,13 @@ def test_named_recipes_can_be_changed_entry_by_entry(name):
 def test_a_wrong_entry_of_a_recipe_is_one_sentence(changes, complaint):
     with pytest.raises(UserError, match=complaint):
         recipe("few", changes)
+
+
+@pytest.mark.parametrize(
+    ("side", "images", "channels", "name"),
+    [(8, 1_300, 1, "few"), (28, 60_000, 1, "grey"), (32, 50_000, 3, "cifar"), (500, 1_200_000, 3, "imagenet")],
+)
+def test_auto_picks_a_recipe_and_does_not_mirror_small_grey_pictures(side, images, channels, name):
+    assert auto.recipe(side, images, channels)[0] == name
+    mirrored = any(step["kind"] == "flip" for step in RECIPES[name].augment)
+    assert mirrored == (channels == 3)

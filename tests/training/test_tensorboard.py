@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from vitlab.data.origin import Origin
 from vitlab.errors import UserError
 from vitlab.training.fit import fit
 from vitlab.training.resolve import Request, resolve
@@ -13,7 +14,9 @@ from vitlab.training.resolve import Request, resolve
 @pytest.fixture(scope="module")
 def ready():
     changes = {"depth": 1, "width": 12, "block__attention__heads": 2}
-    return resolve(Request("digits", changes=changes, recipe_changes={"epochs": 2}, precision="float32", threads=1))
+    return resolve(
+        Request(Origin("digits"), changes=changes, recipe_changes={"epochs": 2}, precision="float32", threads=1)
+    )
 
 
 def test_events_hold_the_figures_of_each_epoch(ready, tmp_path):

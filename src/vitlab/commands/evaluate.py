@@ -1,10 +1,11 @@
 """vitlab evaluate: how often a trained model is right."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from vitlab.bundle_path import check_bundle
-from vitlab.commands.flags import MaybeData, RunPath
-from vitlab.data.sources import check_source
+from vitlab.commands.flags import MaybeData, MaybePath, RunPath, Switch
+from vitlab.data.origin import Origin
 from vitlab.errors import UserError
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ def evaluate(
     /,
     *,
     split: Literal["test", "val", "train"] = "test",
+    root: MaybePath = None,
+    fetch: Switch = False,
 ) -> "Evaluation":
     """Count how often a trained model is right, on the images it was tested with or on others.
 
@@ -25,10 +28,13 @@ def evaluate(
         run: A run's folder or a bundle.
         data: Images with the same classes, as for `vitlab train`; the run's own if not given.
         split: Which of its images.
+        root: Folder with the files of a data set known by name; $VITLAB_DATA or data/ if not given.
+        fetch: Get those files from their published address where they are missing.
     """
     check_bundle(run)
+    folder = None if root is None else Path(root)
     if data is not None:
-        check_source(data)
+        Origin(data, folder, fetch).check()
 
     from vitlab.analysis import accuracy
     from vitlab.bundle import load
@@ -36,7 +42,8 @@ def evaluate(
     from vitlab.data.splits import open_splits
 
     bundle = load(run)
-    source = open_splits(data or _trained_on(bundle))
+    origin = _trained_on(bundle, folder, fetch) if data is None else Origin(data, folder, fetch)
+    source = open_splits(origin)
     if source.classes != bundle.classes:
         raise UserError(
             f"{source.name} has the classes {_some(source.classes)}, the model knows {_some(bundle.classes)}; "
@@ -45,16 +52,18 @@ def evaluate(
     return accuracy.evaluate(bundle, memory.load(source.splits[split], bundle.card.preprocess), split)
 
 
-def _trained_on(bundle: "Bundle") -> str:
+def _trained_on(bundle: "Bundle", root: Path | None, fetch: bool) -> Origin:
     """The data of the training, where they still are."""
     named = bundle.card.data.get("source")
     if named is None:
         raise UserError("the bundle does not say which data it was trained on; name the data to evaluate on")
+    known = bundle.card.data.get("root")
+    origin = Origin(str(named), root or (Path(str(known)) if known else None), fetch)
     try:
-        check_source(str(named))
+        origin.check()
     except UserError:
         raise UserError(f"the data of the training, {named!r}, are not here; name the data to evaluate on") from None
-    return str(named)
+    return origin
 
 
 def _some(names: tuple[str, ...]) -> str:

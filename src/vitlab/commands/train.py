@@ -9,7 +9,7 @@ from vitlab.commands.changes import parse_changes
 from vitlab.commands.flags import Changes, Data, MaybeFloat, MaybeInt, MaybePath, Model, Switch
 from vitlab.commands.run import Run, check_free, claim
 from vitlab.commands.spell import spell
-from vitlab.data.sources import check_source
+from vitlab.data.origin import Origin
 from vitlab.errors import UserError, explain_invalid
 from vitlab.files import check_writable, write_text
 
@@ -22,6 +22,8 @@ def train(
     data: Data,
     /,
     *,
+    root: MaybePath = None,
+    fetch: Switch = False,
     model: Model = "auto",
     size: MaybeInt = None,
     change: Changes = (),
@@ -49,11 +51,14 @@ def train(
     """Train a model on images and leave a run's folder: bundle, metrics, checkpoints and a page about it.
 
     Args:
-        data: `digits`, or a folder with one folder of images for each class (with or without train, val, test above).
+        data: digits, cifar10, cifar100, mnist or fashion-mnist; a folder with one folder of images for each class (with
+            or without train, val, test above); or a list of files (CSV or Parquet: path, label and perhaps split).
+        root: Folder with the files of a data set known by name; $VITLAB_DATA or data/ if not given.
+        fetch: Get those files from their published address where they are missing.
         model: A name from `vitlab models` (or in Python a blueprint), or `auto`: by size and number of the images.
         size: Side of the images in pixels, where not the model's own.
         change: Parts of the model to change, such as pool=mean or block.attention.core=performer.
-        recipe: few, cifar, finetune, imagenet, or `auto`. What follows changes one entry of it.
+        recipe: few, grey, cifar, finetune, imagenet, or `auto`. What follows changes one entry of it.
         epochs: Times that every training image is seen.
         batch: Images a step of the optimizer.
         rate: Learning rate at the top of the schedule.
@@ -88,7 +93,8 @@ def train(
     if not 0 <= seed < 2**31:
         raise UserError(f"--seed wants a whole number from 0 to {2**31 - 1}, not {seed}")
     changes = parse_changes(change)
-    check_source(data)
+    origin = Origin(data, None if root is None else Path(root), fetch)
+    origin.check()
     if plan is not None and not Path(plan).is_file():
         raise UserError(f"no plan at {plan}; give the config.yaml of a run")
     folder = None if out is None else Path(out)
@@ -101,11 +107,11 @@ def train(
     from vitlab.training.resolve import Request, replay, resolve
 
     if plan is not None:
-        ready = replay(Plan.read(Path(plan)), data)
+        ready = replay(Plan.read(Path(plan)), origin)
     else:
         ready = resolve(
             Request(
-                data=data,
+                origin=origin,
                 model=model,
                 size=size,
                 changes=changes,
@@ -147,6 +153,9 @@ def _carry_out(ready: "Ready", out: Path | None, quiet: bool, tensorboard: bool)
     plan = ready.plan
     if not quiet:
         print(_show(plan), file=sys.stderr)
+    for split, pictures in ready.splits.items():
+        for complaint in pictures.left_out:
+            print(f"  left out of {split}: {complaint}", file=sys.stderr)
     folder = claim(out, plan.data.name)
     write_text(folder / "config.yaml", plan.to_yaml())
     trained = fit(plan, ready.splits, folder, quiet, tensorboard)

@@ -15,6 +15,8 @@ from vitlab.data.preprocess import Preprocess
 from vitlab.data.sources.source import Samples
 from vitlab.errors import UserError
 
+MOST_BAD = 0.2
+
 
 @dataclass(frozen=True)
 class Pictures:
@@ -23,6 +25,7 @@ class Pictures:
     images: UInt8[Tensor, "count channels X Y"]
     labels: Int64[Tensor, " count"]
     keys: tuple[str, ...]
+    left_out: tuple[str, ...] = ()  # of each image that could not be decoded, what was wrong with it
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -37,7 +40,11 @@ class Pictures:
 
 
 def load(samples: Samples, preprocess: Preprocess) -> Pictures:
-    """Decode and fit every sample of a split, on all cores; pixels are written where they will stay."""
+    """Decode and fit every sample of a split, on all cores; pixels are written where they will stay.
+
+    An image that cannot be decoded is left out, before any batch is made of it, and told of in `left_out`. Where more
+    than a share of `MOST_BAD` is bad, something else is wrong than a file: that is refused.
+    """
     shape = (len(samples), preprocess.channels, *preprocess.size)
     if need := too_much(math.prod(shape)):
         raise UserError(
@@ -46,13 +53,23 @@ def load(samples: Samples, preprocess: Preprocess) -> Pictures:
         )
     images = torch.empty(shape, dtype=torch.uint8)
 
-    def place(i: int) -> None:
-        images[i] = preprocess.fit(samples.read(i))
+    def place(i: int) -> str | None:
+        try:
+            images[i] = preprocess.fit(samples.read(i))
+        except UserError as error:
+            return str(error)
+        return None
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for _ in pool.map(place, range(len(samples))):
-            pass
-    return Pictures(images, torch.tensor(samples.labels, dtype=torch.int64), samples.keys)
+        complaints = list(pool.map(place, range(len(samples))))
+    labels = torch.tensor(samples.labels, dtype=torch.int64)
+    bad = tuple(complaint for complaint in complaints if complaint is not None)
+    if not bad:
+        return Pictures(images, labels, samples.keys)
+    if len(bad) > MOST_BAD * len(samples):
+        raise UserError(f"{len(bad)} of {len(samples)} images cannot be used, the first because {bad[0]}")
+    good = [i for i, complaint in enumerate(complaints) if complaint is None]
+    return Pictures(images[good], labels[good], tuple(samples.keys[i] for i in good), bad)
 
 
 def statistics(images: UInt8[Tensor, "count channels X Y"]) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -1,5 +1,6 @@
 """A source with everything a run needs: images to train on, to choose by, and to test with once."""
 
+from vitlab.data.origin import Origin
 from vitlab.data.sources import open_source
 from vitlab.data.sources.source import Source
 from vitlab.errors import UserError
@@ -8,16 +9,17 @@ SHARE = 0.1  # of the training images, for each split that the data come without
 SEED = 0  # never the training's: runs with other seeds are compared on the same images
 
 
-def open_splits(data: str) -> Source:
-    """The data that `data` names, with a test and a validation split held out where there is none."""
-    source = open_source(data)
+def open_splits(origin: Origin) -> Source:
+    """The data meant, with a test and a validation split held out where there is none."""
+    source = open_source(origin.data, origin.root, origin.fetch)
     for split in ("test", "val"):
         if split not in source.splits:
             count = round(SHARE * len(source.splits["train"]))
             if count < len(source.classes):
                 raise UserError(
-                    f"{data} has {len(source.splits['train'])} training images, too few to hold a tenth out of for "
-                    f"{split} in {len(source.classes)} classes; add images, or a folder {split} with some of each class"
+                    f"{origin.data} has {len(source.splits['train'])} training images, too few to hold a tenth "
+                    f"out of for {split} in {len(source.classes)} classes; "
+                    f"add images, or a folder {split} with some of each class"
                 )
             source = source.hold_out(split, count, SEED)
     return source

@@ -31,7 +31,7 @@ class Plan:
     machine: dict[str, Any] = field(default_factory=dict)
     blueprint: dict[str, Any] = field(default_factory=dict)
     preprocess: dict[str, Any] = field(default_factory=dict)
-    augment: dict[str, Any] = field(default_factory=dict)
+    augment: list[dict[str, Any]] = field(default_factory=list)
     accumulate: int | None = None
     reasons: dict[str, str] = field(default_factory=dict)
 

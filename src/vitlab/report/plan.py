@@ -6,6 +6,7 @@ such as `recipe`. Each reason must appear exactly once, at the most exact place 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from vitlab.report import wording
 from vitlab.report.facts import Plan
@@ -34,6 +35,14 @@ class Section:
     left_out: int = 0
 
 
+def _steps(steps: list[dict[str, Any]]) -> dict[str, object]:
+    """The steps of variation under their kinds, in their order; one without settings says so."""
+    return {
+        str(step.get("kind", f"step {place}")): {name: v for name, v in step.items() if name != "kind"} or "as it is"
+        for place, step in enumerate(steps, 1)
+    }
+
+
 def sections(plan: Plan) -> tuple[dict[str, Section], tuple[Entry, ...]]:
     """The parts of the plan by key, those without entries left out, and the reasons that fit no entry."""
     reasons = dict(plan.reasons)
@@ -41,8 +50,8 @@ def sections(plan: Plan) -> tuple[dict[str, Section], tuple[Entry, ...]]:
     parts: list[tuple[str, str, Mapping[str, object]]] = [
         ("choices", "Choices", {name: value for name, value in choices.items() if value is not None}),
         ("data", "Images", plan.data),
-        ("recipe", "Recipe", plan.recipe),
-        ("augment", "Augmentation", plan.augment),
+        ("recipe", "Recipe", {name: value for name, value in plan.recipe.items() if name != "augment"}),
+        ("augment", "Augmentation", _steps(plan.augment)),
         ("machine", "Machine", plan.machine),
         ("blueprint", "Blueprint", plan.blueprint),
     ]

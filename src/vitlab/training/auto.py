@@ -31,10 +31,15 @@ def model(side: int, images: int, classes: int, channels: int) -> tuple[Plain, s
     return chosen.change(name=name), reason
 
 
-def recipe(side: int, images: int) -> tuple[str, str]:
+def recipe(side: int, images: int, channels: int) -> tuple[str, str]:
     """The name of a recipe, and why."""
     if images <= 5_000:
         return "few", f"{images:,} images are few: small batches, turned, moved and slanted"
+    if channels == 1 and side <= _PATCHES[-1][0]:
+        return (
+            "grey",
+            f"small grey images are often signs: turned and moved, not mirrored ({images:,} of {side} pixels)",
+        )
     if images <= 200_000:
         return "cifar", f"{images:,} images of {side} pixels"
     return "imagenet", f"{images:,} images are many"

@@ -23,6 +23,7 @@ class DataFacts(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     source: str
+    root: str | None = None
     name: str
     fingerprint: str
     classes: tuple[str, ...]

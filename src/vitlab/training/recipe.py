@@ -56,6 +56,7 @@ RECIPES = {
         epochs=200,
         augment=({"kind": "pad_crop", "pixels": 4}, _FLIP, {"kind": "rand_augment"}, {"kind": "mix"}),
     ),
+    "grey": Recipe(epochs=60, augment=({"kind": "affine", "rotate": 10, "shift": 0.08, "scale": 0.1, "shear": 5},)),
     "finetune": Recipe(epochs=20, rate=1e-4, augment=({"kind": "resized_crop", "area": (0.5, 1.0)}, _FLIP)),
     "imagenet": Recipe(
         epochs=300,

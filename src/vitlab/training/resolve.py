@@ -11,6 +11,7 @@ from PIL import Image
 from vitlab.data import memory
 from vitlab.data.augment.apply import read_steps
 from vitlab.data.memory import Pictures
+from vitlab.data.origin import Origin
 from vitlab.data.preprocess import Preprocess
 from vitlab.data.sources.source import Samples
 from vitlab.data.splits import open_splits
@@ -29,7 +30,7 @@ LARGEST_MICRO_BATCH = 256
 class Request:
     """What a person asked for; `auto` and None leave it to the plan."""
 
-    data: str
+    origin: Origin
     model: str | Blueprint = "auto"
     size: int | None = None
     changes: dict[str, Any] = field(default_factory=dict)
@@ -56,13 +57,13 @@ def resolve(request: Request) -> Ready:
     if request.threads:
         torch.set_num_threads(request.threads)
     device, why_device = machine.pick_device(request.device)
-    source = open_splits(request.data)
+    source = open_splits(request.origin)
     train = source.splits["train"]
     side, channels = _look(train)
     reasons: dict[str, str] = {}
 
     blueprint, reasons["model"] = _model(request, side, channels, len(train), len(source.classes))
-    chosen, reasons["recipe"] = _recipe(request, side, len(train))
+    chosen, reasons["recipe"] = _recipe(request, side, len(train), channels)
     regularised = {name: value for name in blueprint.regularisers if (value := getattr(chosen, name)) is not None}
     blueprint = blueprint.change(**regularised)
     if "ema" not in request.recipe_changes:
@@ -77,7 +78,8 @@ def resolve(request: Request) -> Ready:
         seed=request.seed,
         model=blueprint.name,
         data=DataFacts(
-            source=request.data,
+            source=request.origin.data,
+            root=None if request.origin.root is None else str(request.origin.root),
             name=source.name,
             fingerprint=splits["train"].fingerprint,
             classes=source.classes,
@@ -96,22 +98,31 @@ def resolve(request: Request) -> Ready:
     return Ready(plan, splits)
 
 
-def replay(plan: Plan, data: str) -> Ready:
+def replay(plan: Plan, origin: Origin) -> Ready:
     """The data of a plan that was made before; a sentence if they are not the same any more."""
     machine.pick_device(plan.machine.device)
     torch.set_num_threads(plan.machine.threads)
     kernels.adopt(plan.machine.kernels)
-    source = open_splits(data)
+    source = open_splits(origin)
     splits = {name: memory.load(samples, plan.preprocess) for name, samples in source.splits.items()}
     if splits["train"].fingerprint != plan.data.fingerprint:
-        raise UserError(f"{data} is not the data this plan was made for: its training images or their order differ")
+        raise UserError(
+            f"{origin.data} is not the data this plan was made for: its training images or their order differ"
+        )
     return Ready(plan, splits)
 
 
 def _look(samples: Samples) -> tuple[int, int]:
     """The typical side and the number of channels, from a few pictures spread over the samples."""
     step = max(len(samples) // 64, 1)
-    pictures = [samples.read(i) for i in islice(range(0, len(samples), step), 64)]
+    pictures, complaint = [], None
+    for i in islice(range(0, len(samples), step), 64):
+        try:
+            pictures.append(samples.read(i))
+        except UserError as error:  # left out, and told of, when all are decoded
+            complaint = error
+    if not pictures and complaint:
+        raise complaint
     sizes, channels = [], set()
     for picture in pictures:
         if isinstance(picture, Image.Image):
@@ -134,8 +145,8 @@ def _model(request: Request, side: int, channels: int, images: int, classes: int
     return known.change(**fixed, **request.changes), "asked for"
 
 
-def _recipe(request: Request, side: int, images: int) -> tuple[Recipe, str]:
-    name, why = (request.recipe, "asked for") if request.recipe != "auto" else auto.recipe(side, images)
+def _recipe(request: Request, side: int, images: int, channels: int) -> tuple[Recipe, str]:
+    name, why = (request.recipe, "asked for") if request.recipe != "auto" else auto.recipe(side, images, channels)
     return recipe(name, request.recipe_changes), f"{name!r}: {why}"
 
 

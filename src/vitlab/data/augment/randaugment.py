@@ -26,9 +26,7 @@ class RandAugment(Step):
 
         channels = images.shape[1]
         if channels not in (1, 3):
-            raise UserError(
-                f"rand_augment varies images of 1 or 3 channels, not {channels}; leave it out"
-            )
+            raise UserError(f"rand_augment varies images of 1 or 3 channels, not {channels}; leave it out")
         seed = int(torch.randint(2**31, (), generator=generator))
         vary = KorniaRandAugment(n=self.operations, m=self.magnitude)
         with torch.random.fork_rng(devices=[images.device] if images.is_cuda else []):
