@@ -57,8 +57,9 @@ class Evaluation(BaseModel):
 
     def __str__(self) -> str:
         low, high = self.interval
+        errors = "1 error" if self.errors == 1 else f"{self.errors} errors"
         return (
-            f"{self.accuracy:.2%} of {self.images} {self.split} images right ({self.errors} errors; "
+            f"{self.accuracy:.2%} of {self.images} {self.split} images right ({errors}; "
             f"95 % interval {low:.1%} to {high:.1%}), "
             f"loss {self.loss:.4f}, calibration error {self.calibration_error:.3f}"
         )
