@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vitlab.bundle import Bundle as Bundle
     from vitlab.bundle import load as load
+    from vitlab.commands.check import check as check
     from vitlab.commands.evaluate import evaluate as evaluate
     from vitlab.commands.predict import predict as predict
     from vitlab.commands.profile import profile as profile
@@ -30,6 +31,7 @@ _WHERE = {
     "Bundle": "vitlab.bundle",
     "UserError": "vitlab.errors",
     "blueprint": "vitlab.models.registry",
+    "check": "vitlab.commands.check",
     "create": "vitlab.models.registry",
     "evaluate": "vitlab.commands.evaluate",
     "load": "vitlab.bundle",

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from vitlab.errors import UserError, nearest
 
-COMMANDS = ("train", "evaluate", "predict", "report", "models", "profile")
+COMMANDS = ("train", "evaluate", "predict", "check", "report", "models", "profile")
 SHARED = {
     "--json": "print what scripts read",
     "--debug": "show the traceback of a mistake",
@@ -34,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if result is not None:
             print(_as_json(result) if as_json else result)
             sys.stdout.flush()
+        if code := getattr(result, "exit_code", 0):
+            raise SystemExit(code)
     except UserError as error:
         if debug:
             raise

@@ -1,0 +1,1 @@
+"""What `vitlab check` finds, and that it accuses nothing else."""
