@@ -37,7 +37,7 @@ class DataModule(L.LightningDataModule):
     def val_dataloader(self) -> DataLoader[Batch] | list[DataLoader[Batch]]:
         if self.val is None:
             return []
-        order = BatchesInOrder(len(self.val), 2 * self.order.batch)
+        order = BatchesInOrder(len(self.val), 2 * self.order.batch, self.order.share)
         return DataLoader(_ByBatch(self.val), sampler=order, batch_size=None)
 
     def on_after_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
@@ -47,10 +47,11 @@ class DataModule(L.LightningDataModule):
         return self.preprocess.normalise(images), targets
 
     def _generator(self) -> torch.Generator:
-        """A generator for this very batch: the same after a resume as without one."""
+        """A generator for this very batch of this process: the same after a resume as without one."""
         assert self.trainer is not None
+        rank, world = self.order.share
         done = self.trainer.fit_loop.epoch_loop.total_batch_idx
-        return generator("variation", self.order.seed, done)
+        return generator("variation", self.order.seed, done * world + rank)
 
 
 class _ByBatch(Dataset[Batch]):

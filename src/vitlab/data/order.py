@@ -1,7 +1,12 @@
-"""In which order images come: positions of each batch, decided by seed and epoch alone, so that a resume repeats it."""
+"""In which order images come: positions of each batch, decided by seed and epoch alone, so that a resume repeats it.
+
+Where several processes train together, each takes its share of every batch: together they see what one process would
+that takes their batches as one, in the same steps.
+"""
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,18 +19,38 @@ def generator(purpose: str, seed: int, count: int) -> torch.Generator:
     return torch.Generator().manual_seed(int.from_bytes(digest[:4], "big"))
 
 
-class ShuffledBatches(Sampler[Tensor]):
-    """Positions of each batch, shuffled by seed and epoch alone; the remainder is left for another epoch."""
+class Share(NamedTuple):
+    """Which of how many processes this one is, counted from 0."""
 
-    def __init__(self, count: int, batch: int, seed: int) -> None:
-        self.count, self.batch, self.seed, self.epoch = count, min(batch, count), seed, 0
+    rank: int = 0
+    world: int = 1
+
+
+ALONE = Share()
+
+
+class ShuffledBatches(Sampler[Tensor]):
+    """Positions of each batch, shuffled by seed and epoch alone; the remainder is left for another epoch.
+
+    `batch` is what one process takes at a time. The k-th batches of all processes are neighbours in one order, so that
+    no image comes twice in an epoch.
+    """
+
+    def __init__(self, count: int, batch: int, seed: int, share: Share = ALONE) -> None:
+        self.count, self.batch, self.seed, self.share = count, min(batch, count // share.world), seed, share
+        self.epoch, self.resumed = 0, (0, 0)
 
     def __len__(self) -> int:
-        return self.count // self.batch
+        """Batches of a whole epoch, wherever this one starts."""
+        return self.count // self._whole
 
     def set_epoch(self, epoch: int) -> None:
         """Called by Lightning before each epoch."""
         self.epoch = epoch
+
+    def start_at(self, epoch: int, batch: int) -> None:
+        """Where a resumed run goes on: that epoch begins with this batch, counted from 0; the others are whole."""
+        self.resumed = epoch, batch
 
     def generator(self) -> torch.Generator:
         """Random numbers for this epoch's order."""
@@ -36,20 +61,32 @@ class ShuffledBatches(Sampler[Tensor]):
         return torch.randperm(self.count, generator=self.generator())
 
     def __iter__(self) -> Iterator[Tensor]:
-        yield from self.order()[: len(self) * self.batch].split(self.batch)
+        epoch, batch = self.resumed
+        first, mine = batch if self.epoch == epoch else 0, self.share.rank * self.batch
+        for positions in self.order()[: len(self) * self._whole].split(self._whole)[first:]:
+            yield positions[mine : mine + self.batch]
+
+    @property
+    def _whole(self) -> int:
+        return self.batch * self.share.world
 
 
 class BatchesInOrder(Sampler[Tensor]):
-    """Positions of each batch, first to last."""
+    """Positions of each batch, first to last, none left out; all processes take equally many batches.
 
-    def __init__(self, count: int, batch: int) -> None:
-        self.count, self.batch = count, batch
+    Batches are of one length or the next, so that none is empty while there are as many images as processes: an empty
+    one has no mean, and a missing one leaves the others waiting.
+    """
+
+    def __init__(self, count: int, batch: int, share: Share = ALONE) -> None:
+        self.count, self.batch, self.share = count, batch, share
 
     def __len__(self) -> int:
-        return -(-self.count // self.batch)
+        return -(-self.count // (self.batch * self.share.world))
 
     def __iter__(self) -> Iterator[Tensor]:
-        yield from torch.arange(self.count).split(self.batch)
+        rank, world = self.share
+        yield from torch.arange(self.count).tensor_split(len(self) * world)[rank::world]
 
 
 class RepeatedBatches(ShuffledBatches):
@@ -58,8 +95,8 @@ class RepeatedBatches(ShuffledBatches):
     An epoch shows a share 1 / repeats of the images, so that steps stay as many.
     """
 
-    def __init__(self, count: int, batch: int, seed: int, repeats: int) -> None:
-        super().__init__(count, batch, seed)
+    def __init__(self, count: int, batch: int, seed: int, repeats: int, share: Share = ALONE) -> None:
+        super().__init__(count, batch, seed, share)
         self.repeats = repeats
 
     def order(self) -> Tensor:
@@ -69,9 +106,9 @@ class RepeatedBatches(ShuffledBatches):
 class BalancedBatches(ShuffledBatches):
     """Every class as often as any other: images drawn with replacement, those of a rare class more often."""
 
-    def __init__(self, labels: Sequence[int] | Tensor, batch: int, seed: int) -> None:
+    def __init__(self, labels: Sequence[int] | Tensor, batch: int, seed: int, share: Share = ALONE) -> None:
         labels = torch.as_tensor(labels)
-        super().__init__(len(labels), batch, seed)
+        super().__init__(len(labels), batch, seed, share)
         self.weights = 1.0 / torch.bincount(labels).double()[labels]
 
     def order(self) -> Tensor:
