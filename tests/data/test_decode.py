@@ -1,5 +1,6 @@
 """Every mode of Pillow and every array becomes grey or colour as a person would expect."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -91,3 +92,9 @@ def test_only_the_first_of_moving_pictures(tmp_path: Path) -> None:
 def test_pixels_without_one_way_to_eight_bits(mode: str) -> None:
     with pytest.raises(UserError, match=r"an image has pixels in .*; save it as grey or RGB of 8 or 16 bits"):
         in_channels(Image.new(mode, (2, 2)), 3)
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.png")
+    with pytest.raises(UserError, match=r"pipe.png is a pipe, socket or device and no file; remove it"):
+        decode(tmp_path / "pipe.png")

@@ -1,5 +1,6 @@
 """vitlab evaluate: how often a trained model is right."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -21,6 +22,7 @@ def evaluate(
     split: Literal["test", "val", "train"] = "test",
     root: MaybePath = None,
     fetch: Switch = False,
+    quarantine: MaybePath = None,
 ) -> "Evaluation":
     """Count how often a trained model is right, on the images it was tested with or on others.
 
@@ -30,11 +32,13 @@ def evaluate(
         split: Which of its images.
         root: Folder with the files of a data set known by name; $VITLAB_DATA or data/ if not given.
         fetch: Get those files from their published address where they are missing.
+        quarantine: A list of files to leave out; for the run's own images the one that training left out.
     """
     check_bundle(run)
     folder = None if root is None else Path(root)
+    listed = None if quarantine is None else Path(quarantine)
     if data is not None:
-        Origin(data, folder, fetch).check()
+        Origin(data, folder, fetch, listed).check()
 
     from vitlab.analysis import accuracy
     from vitlab.bundle import load
@@ -42,7 +46,7 @@ def evaluate(
     from vitlab.data.splits import open_splits
 
     bundle = load(run)
-    origin = _trained_on(bundle, folder, fetch) if data is None else Origin(data, folder, fetch)
+    origin = _trained_on(bundle, folder, fetch, listed) if data is None else Origin(data, folder, fetch, listed)
     source = open_splits(origin)
     if source.classes != bundle.classes:
         raise UserError(
@@ -52,7 +56,7 @@ def evaluate(
     return accuracy.evaluate(bundle, memory.load(source.splits[split], bundle.card.preprocess), split)
 
 
-def _trained_on(bundle: "Bundle", root: Path | None, fetch: bool) -> Origin:
+def _trained_on(bundle: "Bundle", root: Path | None, fetch: bool, listed: Path | None) -> Origin:
     """The data of the training, where they still are."""
     named = bundle.card.data.get("source")
     if named is None:
@@ -63,7 +67,24 @@ def _trained_on(bundle: "Bundle", root: Path | None, fetch: bool) -> Origin:
         origin.check()
     except UserError:
         raise UserError(f"the data of the training, {named!r}, are not here; name the data to evaluate on") from None
-    return origin
+    return replace(origin, quarantine=_same_list(bundle, listed))
+
+
+def _same_list(bundle: "Bundle", listed: Path | None) -> Path | None:
+    """The list that training left out: with another one, images trained on could be among those held out."""
+    from vitlab.data.quarantine import digest, read_quarantine
+
+    known = bundle.card.data.get("quarantine")
+    if not isinstance(known, dict):
+        if listed is not None:
+            raise UserError(f"the training left out no list, so that {listed} cannot be; leave --quarantine away")
+        return None
+    path = listed or Path(str(known.get("file")))
+    if not path.is_file():
+        raise UserError(f"the list that the training left out, {path}, is not here; say with --quarantine where it is")
+    if digest(read_quarantine(path)) != known.get("digest"):
+        raise UserError(f"{path} is not the list that the training left out; bring that one back, or name other data")
+    return path
 
 
 def _some(names: tuple[str, ...]) -> str:

@@ -24,6 +24,7 @@ def train(
     *,
     root: MaybePath = None,
     fetch: Switch = False,
+    quarantine: MaybePath = None,
     model: Model = "auto",
     size: MaybeInt = None,
     change: Changes = (),
@@ -55,6 +56,7 @@ def train(
             or without train, val, test above); or a list of files (CSV or Parquet: path, label and perhaps split).
         root: Folder with the files of a data set known by name; $VITLAB_DATA or data/ if not given.
         fetch: Get those files from their published address where they are missing.
+        quarantine: A list of files to leave out, as `vitlab check DATA --quarantine FILE` writes it.
         model: A name from `vitlab models` (or in Python a blueprint), or `auto`: by size and number of the images.
         size: Side of the images in pixels, where not the model's own.
         change: Parts of the model to change, such as pool=mean or block.attention.core=performer.
@@ -93,7 +95,8 @@ def train(
     if not 0 <= seed < 2**31:
         raise UserError(f"--seed wants a whole number from 0 to {2**31 - 1}, not {seed}")
     changes = parse_changes(change)
-    origin = Origin(data, None if root is None else Path(root), fetch)
+    without = None if quarantine is None else Path(quarantine)
+    origin = Origin(data, None if root is None else Path(root), fetch, without)
     origin.check()
     if plan is not None and not Path(plan).is_file():
         raise UserError(f"no plan at {plan}; give the config.yaml of a run")
@@ -159,6 +162,8 @@ def _carry_out(ready: "Ready", out: Path | None, quiet: bool, tensorboard: bool)
     folder = claim(out, plan.data.name)
     write_text(folder / "config.yaml", plan.to_yaml())
     trained = fit(plan, ready.splits, folder, quiet, tensorboard)
+    if (bad := sum(len(pictures.left_out) for pictures in ready.splits.values())) and not quiet:
+        print(f"  {bad:,} images could not be used and were left out, as named above", file=sys.stderr)
     card = Card(
         blueprint=plan.blueprint,
         preprocess=plan.preprocess,
@@ -178,6 +183,14 @@ def _carry_out(ready: "Ready", out: Path | None, quiet: bool, tensorboard: bool)
     return Run(folder)
 
 
+def _left_out(plan: "Plan") -> str:
+    """What a list has taken away, said even where it was nothing: then it may be the list of other data."""
+    listed = plan.data.quarantine
+    if listed is None:
+        return ""
+    return f"{f'{listed.images:,}' if listed.images else 'none'} left out, as {listed.file} says"
+
+
 def _show(plan: "Plan") -> str:
     """The plan as a person reads it before the first step."""
     recipe, machine, reasons = plan.recipe, plan.machine, plan.reasons
@@ -185,7 +198,7 @@ def _show(plan: "Plan") -> str:
     counts = f"{data.train} to train, {data.val} to validate, {data.test} to test, {len(data.classes)} classes"
     arithmetic = f"{machine.device}, {machine.threads} threads, {machine.precision}"
     rows = {
-        "data": (f"{data.name}: {counts}", ""),
+        "data": (f"{data.name}: {counts}", _left_out(plan)),
         "model": (plan.model, reasons.get("model", "")),
         "recipe": (epochs, reasons.get("recipe", "")),
         "machine": (arithmetic, reasons.get("precision", "")),

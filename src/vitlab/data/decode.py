@@ -1,5 +1,7 @@
 """Files and arrays to pictures: the one place where bytes from strangers are opened."""
 
+import contextlib
+import stat
 import warnings
 from pathlib import Path
 
@@ -19,6 +21,7 @@ warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 
 def decode(path: Path) -> Image.Image:
     """The picture in a file, turned upright as its EXIF tag says; a sentence when there is none."""
+    _check_ends(path)
     try:
         with Image.open(path) as image:
             if image.width * image.height > MAX_PIXELS:
@@ -36,6 +39,13 @@ def decode(path: Path) -> Image.Image:
         raise UserError(f"{path} is a broken image ({reason}); remove it or give another file") from None
     _check_mode(picture, str(path))
     return picture
+
+
+def _check_ends(path: Path) -> None:
+    """Refuse what is no file: reading from a pipe waits for ever. What is not there is told when it is opened."""
+    with contextlib.suppress(OSError):
+        if not stat.S_ISREG(mode := path.stat().st_mode) and not stat.S_ISDIR(mode):
+            raise UserError(f"{path} is a pipe, socket or device and no file; remove it or give another file")
 
 
 def in_channels(picture: Picture, channels: int) -> list[Image.Image]:

@@ -4,14 +4,18 @@ A key that is more than plain letters (one with a line break, say) stands as a J
 a file can have fits on a line.
 """
 
+import hashlib
 import json
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from vitlab.data.sources.source import Source
 from vitlab.errors import UserError
 from vitlab.files import write_text
+
+if TYPE_CHECKING:
+    from vitlab.data.sources.source import Source
 
 _LARGEST = 1 << 30  # bytes
 
@@ -39,11 +43,12 @@ def read_quarantine(path: Path) -> frozenset[str]:
     return frozenset(_key(path, i, line) for i, line in enumerate(stripped, 1) if line.strip() and line[0] != "#")
 
 
-def without(source: Source, keys: Collection[str]) -> Source:
+def without(source: "Source", keys: Collection[str]) -> "Source":
     """The source without the samples of these keys; keys that it does not have are no matter."""
-    splits = {}
+    splits, left_out = {}, 0
     for split, samples in source.splits.items():
         kept = [i for i, key in enumerate(samples.keys) if key not in keys]
+        left_out += len(samples) - len(kept)
         if len(kept) < len(samples):
             samples = samples.at(kept)
         if split == "train":
@@ -55,7 +60,12 @@ def without(source: Source, keys: Collection[str]) -> Source:
                 )
         if len(samples):
             splits[split] = samples
-    return replace(source, splits=splits)
+    return replace(source, splits=splits, left_out=left_out)
+
+
+def digest(keys: Collection[str]) -> str:
+    """A hash of a list, to know the same one again."""
+    return hashlib.sha256(json.dumps(sorted(keys)).encode()).hexdigest()[:16]
 
 
 def _written(key: str) -> str:

@@ -17,6 +17,16 @@ from vitlab.models.blueprint import Blueprint
 from vitlab.training.recipe import Recipe
 
 
+class LeftOut(BaseModel):
+    """The list of files that a run leaves out, and how many of them the data had."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    file: str
+    digest: str
+    images: int
+
+
 class DataFacts(BaseModel):
     """Which data a run was planned for."""
 
@@ -24,6 +34,7 @@ class DataFacts(BaseModel):
 
     source: str
     root: str | None = None
+    quarantine: LeftOut | None = None
     name: str
     fingerprint: str
     classes: tuple[str, ...]

@@ -1,7 +1,8 @@
 """From what a person asked for to a plan: look at the data and the machine once, and write down why."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,15 @@ from vitlab.data.augment.apply import read_steps
 from vitlab.data.memory import Pictures
 from vitlab.data.origin import Origin
 from vitlab.data.preprocess import Preprocess
-from vitlab.data.sources.source import Samples
+from vitlab.data.quarantine import digest, read_quarantine
+from vitlab.data.sources.source import Samples, Source
 from vitlab.data.splits import open_splits
 from vitlab.errors import UserError
 from vitlab.models import registry
 from vitlab.models.blueprint import Blueprint
 from vitlab.parts import kernels
 from vitlab.training import auto, machine
-from vitlab.training.plan import DataFacts, Plan
+from vitlab.training.plan import DataFacts, LeftOut, Plan
 from vitlab.training.recipe import Recipe, recipe
 
 LARGEST_MICRO_BATCH = 256
@@ -80,6 +82,7 @@ def resolve(request: Request) -> Ready:
         data=DataFacts(
             source=request.origin.data,
             root=None if request.origin.root is None else str(request.origin.root),
+            quarantine=_left_out(request.origin, source),
             name=source.name,
             fingerprint=splits["train"].fingerprint,
             classes=source.classes,
@@ -103,6 +106,8 @@ def replay(plan: Plan, origin: Origin) -> Ready:
     machine.pick_device(plan.machine.device)
     torch.set_num_threads(plan.machine.threads)
     kernels.adopt(plan.machine.kernels)
+    if plan.data.quarantine is not None and origin.quarantine is None:
+        origin = replace(origin, quarantine=Path(plan.data.quarantine.file))
     source = open_splits(origin)
     splits = {name: memory.load(samples, plan.preprocess) for name, samples in source.splits.items()}
     if splits["train"].fingerprint != plan.data.fingerprint:
@@ -110,6 +115,13 @@ def replay(plan: Plan, origin: Origin) -> Ready:
             f"{origin.data} is not the data this plan was made for: its training images or their order differ"
         )
     return Ready(plan, splits)
+
+
+def _left_out(origin: Origin, source: Source) -> LeftOut | None:
+    if origin.quarantine is None:
+        return None
+    keys = read_quarantine(origin.quarantine)
+    return LeftOut(file=str(origin.quarantine), digest=digest(keys), images=source.left_out)
 
 
 def _look(samples: Samples) -> tuple[int, int]:

@@ -41,6 +41,7 @@ class Source:
     name: str
     classes: tuple[str, ...]
     splits: dict[str, Samples]
+    left_out: int = 0  # samples that a list said to leave out
 
     def hold_out(self, split: str, count: int, seed: int) -> "Source":
         """The same data with `count` training samples, stratified, set apart as another split."""
