@@ -22,7 +22,7 @@ def test_logits_and_features_have_the_shapes_described(name):
     assert model(x).shape == (3, 5)
     assert features.grid == (rows, columns)
     assert features.tokens.shape == (3, case.prefix.count + rows * columns, case.width)
-    assert features.pooled.shape == (3, case.width)
+    assert features.pooled.shape == (3, case.pool.vectors * case.width)
 
 
 @each_model

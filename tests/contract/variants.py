@@ -57,6 +57,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "rotary with registers": {"block__attention__relative": "rotary", "prefix__registers": 2},
     "relative bias with registers": {"block__attention__relative": "bias", "prefix__registers": 2, "pool": "mean"},
     "nothing before the patches": _NO_PREFIX,
+    "class token and mean": {"pool": "cls_mean", "position": {"kind": "learned", "resample": "bicubic_aliased"}},
+    "two tokens, each with a head": {"prefix__distillation": True, "pool": "cls_distillation", "head": "averaged"},
     "max": {"pool": "max"},
     "sequence pool": {"pool": "sequence"},
     "attending pool": {"pool": {"kind": "attend", "heads": 4}},

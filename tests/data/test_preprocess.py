@@ -53,6 +53,25 @@ def test_crop_takes_less_than_would_fit() -> None:
     assert np.array_equal(_plain((20, 20), 1, crop=0.5).fit(image)[0].numpy(), image[10:30, 10:30])
 
 
+@pytest.mark.parametrize("crop", [1.0, 0.8])
+def test_stretched_is_resized_whole_and_cut_after(crop: float) -> None:
+    """As other libraries do it in two steps; one box of the picture gives the same pixels."""
+    image = Image.fromarray(_noise(33, 71))
+    whole = image.resize((20, 20), Image.Resampling.BICUBIC)
+    edge = round(20 * (1 - crop) / 2)
+    wanted = np.asarray(whole)[edge : 20 - edge, edge : 20 - edge]
+    found = _plain(wanted.shape, 1, crop=crop, shape="stretch").fit(image)[0].numpy()
+    assert np.array_equal(found, wanted)
+
+
+def test_a_crop_of_the_right_size_is_still_a_crop() -> None:
+    image = _noise(20, 20)
+    assert np.array_equal(
+        _plain((20, 20), 1, crop=0.5).fit(image)[0].numpy(),
+        np.asarray(Image.fromarray(image).resize((20, 20), Image.Resampling.BICUBIC, box=(5, 5, 15, 15))),
+    )
+
+
 def test_normalise_is_what_it_says() -> None:
     mean, std = (0.1, 0.5, 0.9), (0.2, 0.3, 1.5)
     images = torch.from_numpy(_noise(2, 3, 4, 5))

@@ -34,6 +34,25 @@ PUBLISHED: dict[str, tuple[int, float | None]] = {
     "vit_base_patch32_224": (88_224_232, 4.409),
     "vit_large_patch16_224": (304_326_632, 61.55),
     "vit_huge_patch14_224": (632_045_800, 167.3),
+    # timm 1.0.31
+    "deit_tiny_distilled_patch16_224": (5_910_800, None),
+    "deit_small_distilled_patch16_224": (22_436_432, None),
+    "deit_base_distilled_patch16_224": (87_338_192, None),
+    "deit_base_distilled_patch16_384": (87_630_032, None),
+    "deit3_small_patch16_224": (22_059_496, None),
+    "deit3_small_patch16_384": (22_205_416, None),
+    "deit3_medium_patch16_224": (38_849_512, None),
+    "deit3_base_patch16_224": (86_585_320, None),
+    "deit3_base_patch16_384": (86_877_160, None),
+    "deit3_large_patch16_224": (304_374_760, None),
+    "deit3_large_patch16_384": (304_763_880, None),
+    "deit3_huge_patch14_224": (632_126_440, None),
+    "vit_small_patch14_dinov2": (22_056_192, None),
+    "vit_small_patch14_reg4_dinov2": (22_057_344, None),
+    "vit_base_patch14_dinov2": (86_579_712, None),
+    "vit_base_patch14_reg4_dinov2": (86_582_016, None),
+    "vit_large_patch14_dinov2": (304_367_616, None),
+    "vit_large_patch14_reg4_dinov2": (304_370_688, None),
 }
 
 

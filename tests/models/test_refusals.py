@@ -16,7 +16,7 @@ REFUSED = {
         {"block__attention__core": "sofmax"},
         ["block.attention.core: no core of kind 'sofmax'", "did you mean 'softmax'"],
     ),
-    "no kind": ({"pool": {"heads": 2}}, ["pool: wants a kind, one of cls, mean"]),
+    "no kind": ({"pool": {"heads": 2}}, ["pool: wants a kind, one of cls, cls_distillation, mean"]),
     "a kind that is no word": ({"pool": {"kind": ["mean"]}}, ["pool: wants a kind"]),
     "a part of another slot": ({"pool": {"kind": "layer"}}, ["pool: no pool of kind 'layer'"]),
     "an unknown field": ({"widht": 48}, ["no 'widht'", "did you mean 'width'"]),
@@ -43,6 +43,14 @@ REFUSED = {
     "heads of a pool that do not divide": (
         {"pool": {"kind": "attend", "heads": 5}},
         ["5 heads do not divide a width of 96"],
+    ),
+    "a distillation token that is not there": (
+        {"pool": "cls_distillation", "head": "averaged"},
+        ["the pool takes the distillation token, but prefix.distillation is off"],
+    ),
+    "a head for two vectors and one pooled": (
+        {"head": "averaged"},
+        ["the head reads 2 vectors side by side and the pool gives 1", "pool by cls_distillation"],
     ),
     "a relative bias without a taker": (
         {"block__attention__core": "performer", "block__attention__relative": "bias"},

@@ -8,7 +8,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from vitlab.parts.part import Site
-from vitlab.parts.pool import Attend, ClassToken, Max, Mean, Pool, Sequence
+from vitlab.parts.pool import Attend, ClassAndDistillation, ClassAndMean, ClassToken, Max, Mean, Pool, Sequence
 
 from . import naive
 
@@ -22,6 +22,18 @@ def _x() -> torch.Tensor:
 def test_the_class_token_is_the_first():
     x = _x()
     assert torch.equal(ClassToken().build(SITE)(x), x[:, 0])
+
+
+def test_the_class_and_the_distillation_token_are_the_first_two_side_by_side():
+    x = _x()
+    assert torch.equal(ClassAndDistillation().build(SITE)(x), torch.stack([x[:, 0], x[:, 1]], dim=1).reshape(3, 16))
+
+
+def test_the_class_token_stands_before_the_mean_of_the_patches():
+    x = _x()
+    found = ClassAndMean().build(SITE)(x)
+    assert torch.equal(found[:, :8], x[:, 0])
+    assert_close(found[:, 8:], sum(x[:, n] for n in range(2, 8)) / 6)
 
 
 def test_mean_is_the_sum_of_the_patches_over_their_number():
@@ -58,7 +70,7 @@ def test_attend_is_one_learned_query_looking_at_the_patches():
     assert_close(pool(x), expected[:, 0])
 
 
-@pytest.mark.parametrize("kind", [kind for kind in Pool.kinds if kind != "cls"])
+@pytest.mark.parametrize("kind", [kind for kind, pool in Pool.kinds.items() if not pool.needs_cls])
 def test_what_stands_before_the_patches_does_not_enter_their_pool(kind):
     pool = Pool.model_validate(kind).build(SITE).double()
     x = _x()
@@ -67,7 +79,7 @@ def test_what_stands_before_the_patches_does_not_enter_their_pool(kind):
     assert torch.equal(pool(x), pool(other))
 
 
-@pytest.mark.parametrize("kind", [kind for kind in Pool.kinds if kind != "cls"])
+@pytest.mark.parametrize("kind", [kind for kind, pool in Pool.kinds.items() if not pool.needs_cls])
 def test_the_order_of_patches_does_not_matter_to_their_pool(kind):
     pool = Pool.model_validate(kind).build(SITE).double()
     x = _x()

@@ -46,6 +46,14 @@ def test_resampling_is_the_antialiased_filter_along_rows_and_columns(old, new, m
     assert_close(resample(table, old, new, mode), expected.reshape(-1, 2), rtol=1e-4, atol=1e-5)
 
 
+def test_aliased_reads_four_neighbours_however_much_is_left_out():
+    """Keys' cubic with a = -3/4, not widened when shrinking; beyond the edge the edge goes on."""
+    table = torch.arange(8.0)[:, None].square()
+    found = resample(table, (8, 1), (2, 1), "bicubic_aliased")[:, 0]
+    weights = torch.tensor([-0.09375, 0.59375, 0.59375, -0.09375])  # half way between two places
+    assert_close(found, torch.stack([weights @ table[i : i + 4, 0] for i in (0, 4)]))
+
+
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
 def test_the_same_grid_gives_the_same_table(mode):
     table = torch.randn(15, 4)

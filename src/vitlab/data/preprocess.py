@@ -25,7 +25,8 @@ Side = Annotated[int, Field(ge=1, le=65_536)]
 class Preprocess(BaseModel):
     """Size, crop, interpolation, channels, mean and standard deviation.
 
-    The shorter side is scaled to the size over `crop` and the middle is cut out, so that nothing is stretched.
+    The shorter side is scaled to the size over `crop` and the middle is cut out, so that nothing is stretched; with
+    `shape="stretch"` each side is scaled by itself, as some published models were trained.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -36,6 +37,7 @@ class Preprocess(BaseModel):
     std: tuple[float, ...]
     crop: float = Field(default=1.0, ge=0.1, le=1)
     interpolation: Literal["bilinear", "bicubic"] = "bicubic"
+    shape: Literal["keep", "stretch"] = "keep"
 
     @model_validator(mode="after")
     def _one_figure_a_channel(self) -> Self:
@@ -57,10 +59,13 @@ class Preprocess(BaseModel):
 
     def _resize(self, plane: Image.Image) -> Image.Image:
         height, width = self.size
-        if plane.size == (width, height):
+        if plane.size == (width, height) and self.crop == 1:
             return plane
-        # The box of the picture that lands in the frame: its middle, of the frame's shape, `crop` of what would fit.
-        scale = min(plane.width / width, plane.height / height) * self.crop
-        left, top = (plane.width - width * scale) / 2, (plane.height - height * scale) / 2
-        box = (left, top, left + width * scale, top + height * scale)
+        # The box of the picture that lands in the frame: its middle, `crop` of what would fit.
+        across, down = plane.width / width, plane.height / height
+        if self.shape == "keep":
+            across = down = min(across, down)
+        wide, high = width * across * self.crop, height * down * self.crop
+        left, top = (plane.width - wide) / 2, (plane.height - high) / 2
+        box = (left, top, left + wide, top + high)
         return plane.resize((width, height), _FILTERS[self.interpolation], box=box)

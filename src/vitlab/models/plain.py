@@ -61,6 +61,13 @@ class Plain(Blueprint):
     def _parts_fit(self) -> Self:
         if self.pool.needs_cls and not self.prefix.cls:
             raise UserError("the pool takes the class token, but prefix.cls is off; pool by mean, or turn it on")
+        if self.pool.needs_distillation and not self.prefix.distillation:
+            raise UserError("the pool takes the distillation token, but prefix.distillation is off; turn it on")
+        if self.head.vectors not in (None, self.pool.vectors):
+            raise UserError(
+                f"the head reads {self.head.vectors} vectors side by side and the pool gives {self.pool.vectors}; "
+                "pool by cls_distillation, or take the head 'linear'"
+            )
         if self.prefix.count and not self.block.takes_prefix:
             raise UserError(
                 "this attention sees the grid of patches alone; "
@@ -95,7 +102,7 @@ class PlainTransformer(Model):
         )
         self.norm = blueprint.norm.build(blueprint.width) if blueprint.norm else nn.Identity()
         self.pool = blueprint.pool.build(site)
-        self.head = blueprint.head.build(blueprint.width, blueprint.classes)
+        self.head = blueprint.head.build(blueprint.pool.vectors * blueprint.width, blueprint.classes)
         blueprint.init.start(self)
 
     def features(self, images: Float[Tensor, "B channels X Y"]) -> Features:

@@ -12,6 +12,7 @@ class Size(NamedTuple):
 SIZES = {
     "tiny": Size(192, 12, 3),  # DeiT-Ti
     "small": Size(384, 12, 6),  # DeiT-S
+    "medium": Size(512, 12, 8),  # DeiT III
     "base": Size(768, 12, 12),  # ViT, table 1
     "large": Size(1024, 24, 16),
     "huge": Size(1280, 32, 16),

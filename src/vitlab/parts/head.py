@@ -1,9 +1,10 @@
 """From the pooled vector to logits; no softmax, which belongs to the loss and to `predict`."""
 
 from abc import abstractmethod
-from typing import Literal
+from typing import ClassVar, Literal
 
-from torch import nn
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from vitlab.parts.norm import Layer, Norm
 from vitlab.parts.part import Part
@@ -11,6 +12,8 @@ from vitlab.parts.part import Part
 
 class Head(Part, slot=True):
     """What reads the pooled vector; with no classes it hands the vector on."""
+
+    vectors: ClassVar[int | None] = None  # how many the pool has to put side by side, where it matters
 
     @abstractmethod
     def build(self, width: int, classes: int) -> nn.Module: ...
@@ -33,3 +36,29 @@ class Normed(Head):
 
     def build(self, width: int, classes: int) -> nn.Module:
         return nn.Sequential(self.norm.build(width), Linear().build(width, classes))
+
+
+class Averaged(Head):
+    """A linear layer for each of two tokens, their logits averaged (DeiT, section 3: class and distillation token)."""
+
+    kind: Literal["averaged"] = "averaged"
+    vectors: ClassVar[int | None] = 2
+
+    def build(self, width: int, classes: int) -> nn.Module:
+        return _Averaged(width // 2, classes)
+
+
+class _Averaged(nn.Module):
+    def __init__(self, width: int, classes: int) -> None:
+        super().__init__()
+        self.cls = Linear().build(width, classes)
+        self.distillation = Linear().build(width, classes)
+
+    def both(self, x: Float[Tensor, "B F"]) -> tuple[Tensor, Tensor]:
+        """The logits of each token, which distillation teaches apart."""
+        cls, distillation = x.chunk(2, dim=1)
+        return self.cls(cls), self.distillation(distillation)
+
+    def forward(self, x: Float[Tensor, "B F"]) -> Tensor:
+        cls, distillation = self.both(x)
+        return (cls + distillation) / 2

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from typing import ClassVar, Literal
 
+import torch
 from jaxtyping import Float
 from pydantic import Field
 from torch import Tensor, nn
@@ -18,6 +19,8 @@ class Pool(Part, slot=True):
     """How the head's one vector is made of the tokens."""
 
     needs_cls: ClassVar[bool] = False
+    needs_distillation: ClassVar[bool] = False
+    vectors: ClassVar[int] = 1  # of the model's width that it puts side by side for the head
 
     @abstractmethod
     def build(self, site: Site) -> nn.Module: ...
@@ -36,6 +39,23 @@ class ClassToken(Pool):
 class _ClassToken(nn.Module):
     def forward(self, x: Tokens) -> Pooled:
         return x[:, 0]
+
+
+class ClassAndDistillation(Pool):
+    """The rows of the class and the distillation token side by side, for a head that keeps them apart (DeiT)."""
+
+    kind: Literal["cls_distillation"] = "cls_distillation"
+    needs_cls: ClassVar[bool] = True
+    needs_distillation: ClassVar[bool] = True
+    vectors: ClassVar[int] = 2
+
+    def build(self, site: Site) -> nn.Module:
+        return _FirstTwo()
+
+
+class _FirstTwo(nn.Module):
+    def forward(self, x: Tokens) -> Float[Tensor, "B 2*D"]:
+        return x[:, :2].flatten(1)
 
 
 class _OverPatches(nn.Module):
@@ -58,6 +78,22 @@ class Mean(Pool):
 class _Mean(_OverPatches):
     def forward(self, x: Tokens) -> Pooled:
         return x[:, self.prefix :].mean(dim=1)
+
+
+class ClassAndMean(Pool):
+    """The class token's row beside the mean of the patches: what DINOv2's linear classifiers read."""
+
+    kind: Literal["cls_mean"] = "cls_mean"
+    needs_cls: ClassVar[bool] = True
+    vectors: ClassVar[int] = 2
+
+    def build(self, site: Site) -> nn.Module:
+        return _ClassAndMean(site)
+
+
+class _ClassAndMean(_OverPatches):
+    def forward(self, x: Tokens) -> Float[Tensor, "B 2*D"]:
+        return torch.cat([x[:, 0], x[:, self.prefix :].mean(dim=1)], dim=1)
 
 
 class Max(Pool):

@@ -54,7 +54,7 @@ class Learned(Position):
 
     kind: Literal["learned"] = "learned"
     prefix: bool = True
-    resample: Literal["bicubic", "bilinear"] = "bicubic"
+    resample: Literal["bicubic", "bilinear", "bicubic_aliased"] = "bicubic"  # aliased: as DINOv2's code does it
 
     def table(self, site: Site) -> "_Table":
         return _LearnedTable(site, self.prefix, self.resample)
@@ -197,9 +197,13 @@ class _Ignore(nn.Module):
 def resample(
     table: Float[Tensor, "tokens D"], old: Pair, new: Pair, mode: str = "bicubic"
 ) -> Float[Tensor, "resampled D"]:
-    """A table of one vector a patch, resampled from one grid to another as a picture of D channels (antialiased)."""
+    """A table of one vector a patch, resampled from one grid to another as a picture of D channels.
+
+    Antialiased, so that a coarser grid averages what it leaves out; "bicubic_aliased" is not.
+    """
     picture = table.float().reshape(1, *old, -1).permute(0, 3, 1, 2)
-    resized = functional.interpolate(picture, size=new, mode=mode, antialias=True, align_corners=False)
+    kernel, _, aliased = mode.partition("_")
+    resized = functional.interpolate(picture, size=new, mode=kernel, antialias=not aliased, align_corners=False)
     return resized.permute(0, 2, 3, 1).reshape(new[0] * new[1], -1).to(table.dtype)
 
 

@@ -57,10 +57,14 @@ def vit_simple() -> Plain:
     )
 
 
-_224 = {"tiny": [16], "small": [16, 32], "base": [8, 16, 32], "large": [14, 16, 32], "huge": [14]}
-for _size, _patches in _224.items():
-    for _patch in _patches:
-        register(f"vit_{_size}_patch{_patch}_224", partial(vit, _size, patch=_patch))
+_PATCHES = {
+    224: {"tiny": [16], "small": [8, 16, 32], "base": [8, 16, 32], "large": [14, 16, 32], "huge": [14]},
+    384: {"tiny": [16], "small": [16, 32], "base": [16, 32], "large": [16, 32]},
+}
+for _image, _sizes in _PATCHES.items():
+    for _size, _patches in _sizes.items():
+        for _patch in _patches:
+            register(f"vit_{_size}_patch{_patch}_{_image}", partial(vit, _size, patch=_patch, image=_image))
 
 register("vit_base_patch16_64", partial(vit, "base", patch=16, image=64, classes=10))
 register("vit_cifar_patch8_32", partial(vit, "cifar", patch=8, image=32, classes=10))
