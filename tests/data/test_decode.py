@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from vitlab.data.decode import decode, in_channels
+from vitlab.data.decode import decode, decode_bytes, in_channels
 from vitlab.errors import UserError
 
 
@@ -98,3 +98,11 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.png")
     with pytest.raises(UserError, match=r"pipe.png is a pipe, socket or device and no file; remove it"):
         decode(tmp_path / "pipe.png")
+
+
+def test_bytes_are_decoded_as_the_file_is(tmp_path: Path, rgb: np.ndarray) -> None:
+    Image.fromarray(rgb).save(tmp_path / "a.png")
+    content = (tmp_path / "a.png").read_bytes()
+    assert np.array_equal(_colours(decode_bytes(content, "shard/a.png")), rgb)
+    with pytest.raises(UserError, match=r"^shard/a.png is a broken image \(.*\); remove it or give another file$"):
+        decode_bytes(content[:-30], "shard/a.png")

@@ -1,9 +1,11 @@
 """Files and arrays to pictures: the one place where bytes from strangers are opened."""
 
 import contextlib
+import io
 import stat
 import warnings
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,21 +25,32 @@ def decode(path: Path) -> Image.Image:
     """The picture in a file, turned upright as its EXIF tag says; a sentence when there is none."""
     _check_ends(path)
     try:
-        with Image.open(path) as image:
+        with path.open("rb") as handle:
+            return _decode(handle, str(path))
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def decode_bytes(content: bytes, name: str) -> Image.Image:
+    """The same for the content of a file that lies in another one; `name` is what people know it by."""
+    return _decode(io.BytesIO(content), name)
+
+
+def _decode(handle: BinaryIO, name: str) -> Image.Image:
+    try:
+        with Image.open(handle) as image:
             if image.width * image.height > MAX_PIXELS:
                 raise Image.DecompressionBombError
             image.load()
             picture = ImageOps.exif_transpose(image)
-    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from None
     except Image.DecompressionBombError:
-        raise UserError(f"{path} has more than {MAX_PIXELS:,} pixels, which are not decoded; scale it down") from None
+        raise UserError(f"{name} has more than {MAX_PIXELS:,} pixels, which are not decoded; scale it down") from None
     except UnidentifiedImageError:
-        raise UserError(f"{path} is no image that can be decoded; remove it or give another file") from None
+        raise UserError(f"{name} is no image that can be decoded; remove it or give another file") from None
     except Exception as error:  # decoders raise anything at all on hostile bytes
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        raise UserError(f"{path} is a broken image ({reason}); remove it or give another file") from None
-    _check_mode(picture, str(path))
+        raise UserError(f"{name} is a broken image ({reason}); remove it or give another file") from None
+    _check_mode(picture, name)
     return picture
 
 

@@ -7,12 +7,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from vitlab.data.checks import balance, links
 from vitlab.data.checks.copies import Seen, copies
 from vitlab.data.checks.finding import Finding
+from vitlab.data.checks.held import in_memory, on_disk
 from vitlab.data.checks.look import Looked, look, look_at
 from vitlab.data.checks.near import near
 from vitlab.data.checks.outcome import Checked
@@ -20,7 +22,7 @@ from vitlab.data.checks.tree import walk
 from vitlab.data.decode import Picture, decode
 from vitlab.data.sources import NAMED, open_source
 from vitlab.data.sources.folder import folder
-from vitlab.data.sources.source import Source
+from vitlab.data.sources.source import Samples, Source
 from vitlab.errors import UserError
 
 _CHUNK = 512
@@ -41,7 +43,7 @@ def check_folder(root: Path, tick: Tick = lambda done, whole: None) -> tuple[Che
     """Everything about a folder of class folders, and how to read a picture of it by its key."""
     tree = walk(root)
     findings = [*_refusal(root), *tree.findings]
-    tasks = [Task(e.key, e.split, e.label, lambda e=e: look(e.key, e.path)) for e in tree.entries]  # type: ignore[misc]
+    tasks = [Task(e.key, e.split, e.label, partial(look, e.key, on_disk(e.path))) for e in tree.entries]
 
     def picture(key: str) -> Picture:
         return decode(tree.root / key)
@@ -66,27 +68,30 @@ def check_source(
         return samples.read(i)
 
     beside = None if data in NAMED else Path(data).parent.resolve()
-    tasks = list(_tasks(source, picture, beside))
+    tasks = list(_tasks(source, beside))
     tops = {split: {name: f"{split}/{name}" for name in source.classes} for split in source.splits}
     seen, findings = _look(tasks, picture, tops, tick)
     splits = {split: sum(one.split == split for one in seen) for split in source.splits}
     return Checked(data, len(tasks), len(seen), len(source.classes), splits, findings), picture
 
 
-def _tasks(source: Source, picture: Callable[[str], Picture], beside: Path | None) -> Iterator[Task]:
+def _tasks(source: Source, beside: Path | None) -> Iterator[Task]:
     for split, samples in source.splits.items():
-        for key, label in zip(samples.keys, samples.labels, strict=True):
-            yield Task(key, split, source.classes[label], lambda key=key: _sample(key, picture, beside))  # type: ignore[misc]
+        for i, (key, label) in enumerate(zip(samples.keys, samples.labels, strict=True)):
+            yield Task(key, split, source.classes[label], partial(_sample, samples, i, beside))
 
 
-def _sample(key: str, picture: Callable[[str], Picture], beside: Path | None) -> Looked:
-    """A sample of a list is a file below the list's folder; others are read as they are."""
-    if beside is not None and (path := beside / key).is_file():
+def _sample(samples: Samples, i: int, beside: Path | None) -> Looked:
+    """A sample of a list is a file below its folder, one of a shard a part of it; others are read as they are."""
+    key = samples.keys[i]
+    if samples.content is None and beside is not None and (path := beside / key).is_file():
         if links.leads(path, beside) == "outside":
             return Looked((Finding("link-outside", key, "leads out of the list's folder; it was not opened"),))
-        return look(key, path)
+        return look(key, on_disk(path))
     try:
-        return look_at(key, picture(key))
+        if samples.content is not None:
+            return look(key, in_memory(*samples.content(i)))
+        return look_at(key, samples.read(i))
     except UserError as error:
         return Looked((Finding("broken", key, str(error), leave_out=True),))
 

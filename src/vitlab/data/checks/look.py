@@ -2,14 +2,14 @@
 
 import io
 from dataclasses import dataclass
-from pathlib import Path
 
 from PIL import Image, UnidentifiedImageError
 
 from vitlab.data.checks import signature
 from vitlab.data.checks.finding import Finding
+from vitlab.data.checks.held import Held
 from vitlab.data.checks.sight import Sight, see
-from vitlab.data.decode import MAX_PIXELS, Picture, decode
+from vitlab.data.decode import MAX_PIXELS, Picture
 from vitlab.errors import UserError
 
 _LARGEST_JPEG = 1 << 26  # bytes: the end of a larger one is not looked for
@@ -25,26 +25,26 @@ class Looked:
     sight: Sight | None = None
 
 
-def look(key: str, path: Path) -> Looked:
+def look(key: str, held: Held) -> Looked:
     """Open and decode one file fully, as training does."""
     try:
-        with path.open("rb") as handle:
+        with held.open() as handle:
             head = handle.read(signature.HEAD)
     except OSError as error:
         return Looked((_left_out("unreadable", key, f"cannot be read: {error.strerror or error}"),))
     if not head:
         return Looked((_left_out("empty", key, "has no bytes"),))
-    said = _header(path)
+    said = _header(held)
     try:
-        picture = decode(path)
+        picture = held.decode()
     except UserError as error:
-        return Looked((_refusal(key, path, head, error),))
+        return Looked((_refusal(key, held, head, error),))
     sight = see(picture)
-    if (found := signature.image_format(head)) == "JPEG" and _cut(path):
+    if (found := signature.image_format(head)) == "JPEG" and _cut(held):
         said.append(("damaged", "lacks the mark of its end; its lower part may be grey or garbage"))
     fitting = signature.SUFFIXES.get(found)
-    if found and (fitting is None or path.suffix.lower() not in fitting):
-        said.append(("wrong-suffix", f"is {found}, though its name ends in {path.suffix}"))
+    if found and held.suffix and (fitting is None or held.suffix.lower() not in fitting):
+        said.append(("wrong-suffix", f"is {found}, though its name ends in {held.suffix}"))
     return Looked(tuple(Finding(kind, key, sentence) for kind, sentence in [*said, *sight.said]), sight)
 
 
@@ -54,10 +54,10 @@ def look_at(key: str, picture: Picture) -> Looked:
     return Looked(tuple(Finding(kind, key, sentence) for kind, sentence in sight.said), sight)
 
 
-def _header(path: Path) -> list[tuple[str, str]]:
+def _header(held: Held) -> list[tuple[str, str]]:
     """What is handled, by what the file says of itself; nothing of a file that `decode` is about to refuse."""
     try:
-        with Image.open(path) as image:
+        with held.open() as handle, Image.open(handle) as image:
             if image.width * image.height > MAX_PIXELS:
                 return []
             said = list(_modes(image))
@@ -92,7 +92,7 @@ def _modes(image: Image.Image) -> list[tuple[str, str]]:
     return said
 
 
-def _refusal(key: str, path: Path, head: bytes, error: UserError) -> Finding:
+def _refusal(key: str, held: Held, head: bytes, error: UserError) -> Finding:
     """Why `decode` refused, by what it had met."""
     met = error.__context__
     other = signature.other_format(head)
@@ -101,18 +101,22 @@ def _refusal(key: str, path: Path, head: bytes, error: UserError) -> Finding:
     if isinstance(met, Image.DecompressionBombError):
         return _left_out("huge", key, f"has more than {MAX_PIXELS:,} pixels, which are not decoded; scale it down")
     if found := _unsupported(head, other):
-        return _left_out("unsupported", key, f"is {found}, though its name ends in {path.suffix}; convert it")
+        return _left_out("unsupported", key, f"is {found}{_though(held)}; convert it")
     if met is None:
-        return _left_out("pixels", key, str(error).removeprefix(f"{path} "))
+        return _left_out("pixels", key, str(error).removeprefix(f"{held.name} "))
     known = signature.image_format(head)
     if isinstance(met, UnidentifiedImageError) and not known:
         kind = other or ("a text" if signature.is_text(head) else "no image that is known")
-        return _left_out("not-an-image", key, f"is {kind}, though its name ends in {path.suffix}")
+        return _left_out("not-an-image", key, f"is {kind}{_though(held)}")
     reason = " ".join(str(met).split()).rstrip(".") or type(met).__name__
-    if "truncat" in reason.lower() or isinstance(met, EOFError) or _ends_early(path, known):
+    if "truncat" in reason.lower() or isinstance(met, EOFError) or _ends_early(held, known):
         return _left_out("truncated", key, f"ends before the picture does; copy or fetch it again ({known})")
     reason = "its header cannot be read" if isinstance(met, UnidentifiedImageError) else reason
-    return _left_out("broken", key, f"cannot be decoded ({reason.replace(str(path), 'it')})")
+    return _left_out("broken", key, f"cannot be decoded ({reason.replace(held.name, 'it')})")
+
+
+def _though(held: Held) -> str:
+    return f", though its name ends in {held.suffix}" if held.suffix else ""
 
 
 def _unsupported(head: bytes, other: str) -> str:
@@ -123,9 +127,9 @@ def _unsupported(head: bytes, other: str) -> str:
     return "" if other.startswith(("an HTML", "a pointer", "a database")) else other
 
 
-def _ends_early(path: Path, known: str) -> bool:
+def _ends_early(held: Held, known: str) -> bool:
     """Whether a PNG or JPEG lacks the mark of its end, a WEBP, GIF or BMP the bytes it speaks of."""
-    with path.open("rb") as handle:
+    with held.open() as handle:
         head = handle.read(12)
         size = handle.seek(0, io.SEEK_END)
         handle.seek(max(size - 64, 0))
@@ -140,11 +144,12 @@ def _ends_early(path: Path, known: str) -> bool:
     return known in length and size < length[known]
 
 
-def _cut(path: Path) -> bool:
+def _cut(held: Held) -> bool:
     """Whether a JPEG that was decoded has no end after its last scan: libjpeg makes up what is missing."""
-    if path.stat().st_size > _LARGEST_JPEG:
+    with held.open() as handle:
+        content = handle.read(_LARGEST_JPEG + 1)
+    if len(content) > _LARGEST_JPEG:
         return False
-    content = path.read_bytes()
     return content.rfind(b"\xff\xd9") < content.rfind(b"\xff\xda")
 
 

@@ -20,6 +20,8 @@ class Samples:
     keys: tuple[str, ...]
     labels: tuple[int, ...]
     read: Callable[[int], Picture]
+    content: Callable[[int], tuple[str, bytes]] | None = None  # where an image file is part of another: name and bytes
+    parts: tuple[int, ...] | None = None  # of which part of the data (a shard, say) each sample is read
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -27,10 +29,13 @@ class Samples:
     def at(self, positions: Sequence[int]) -> "Samples":
         """Some of the samples, in this order."""
         chosen = tuple(positions)
+        content, parts = self.content, self.parts
         return Samples(
             tuple(self.keys[i] for i in chosen),
             tuple(self.labels[i] for i in chosen),
             lambda i: self.read(chosen[i]),
+            None if content is None else lambda i: content(chosen[i]),
+            None if parts is None else tuple(parts[i] for i in chosen),
         )
 
 
@@ -42,6 +47,7 @@ class Source:
     classes: tuple[str, ...]
     splits: dict[str, Samples]
     left_out: int = 0  # samples that a list said to leave out
+    said: tuple[str, ...] = ()  # what a person should know before training on it
 
     def hold_out(self, split: str, count: int, seed: int) -> "Source":
         """The same data with `count` training samples, stratified, set apart as another split."""
