@@ -8,6 +8,7 @@ import torch
 from vitlab.data.origin import Origin
 from vitlab.training.fit import fit
 from vitlab.training.plan import Plan
+from vitlab.training.recipe import recipe
 from vitlab.training.resolve import Request, replay, resolve
 
 TINY = {"depth": 2, "width": 12, "block__attention__heads": 2}
@@ -35,6 +36,19 @@ def test_same_seed_and_plan_repeat_a_run_bit_for_bit(ready, trained, tmp_path):
     repeated = fit(again.plan, again.splits, tmp_path, quiet=True)
     first, second = trained[0].state_dict(), repeated.state_dict()
     assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_muon_and_stages_train_in_a_whole_run(ready, trained, tmp_path):
+    stages = ({"until": 0.3, "side": 6}, {"until": 0.7, "keep": 0.5})
+    changes = {"epochs": 2, "optimizer": "muon", "decay": "linear", "stages": stages, "ema": None}
+    plan = ready.plan.model_copy(update={"recipe": recipe("few", changes)})
+    assert Plan.model_validate_json(plan.model_dump_json()) == plan
+    fit(plan, ready.splits, tmp_path, quiet=True)
+    losses = []
+    for folder in (tmp_path, trained[1]):
+        with (folder / "metrics.csv").open() as file:
+            losses.append([float(row["val_loss"]) for row in csv.DictReader(file) if row["val_loss"]][-1])
+    assert losses[0] < losses[1]  # so few steps are enough for matrices to differ
 
 
 def test_another_seed_is_another_run(ready, trained, tmp_path):

@@ -28,3 +28,11 @@ def test_cosine_falls_from_one_to_the_last_rate():
 )
 def test_warmup_is_a_share_or_a_count_and_at_most_half(warmup, steps, expected):
     assert warmup_steps(Recipe(warmup=warmup), steps) == expected
+
+
+def test_a_line_holds_and_then_falls_straight():
+    at = factor(Recipe(rate=1e-3, warmup=20, decay={"kind": "linear", "hold": 0.25}), steps=120)
+    assert [at(step) for step in (20, 30, 45)] == [1.0, 1.0, 1.0]  # a quarter of the hundred steps after the warmup
+    assert [at(step) for step in (45, 60, 95, 120)] == pytest.approx([1.0, 0.8, 1 / 3, 0.0])
+    plain = factor(Recipe(rate=1e-3, last_rate=1e-4, warmup=0, decay="linear"), steps=10)
+    assert [plain(step) for step in range(11)] == pytest.approx([1 - 0.9 * step / 10 for step in range(11)])

@@ -38,6 +38,7 @@ class Evaluation(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     split: str
+    mirrored: bool = False  # whether each answer is the mean of those for the picture and for its mirror image
     images: int
     accuracy: float
     interval: tuple[float, float]
@@ -58,23 +59,28 @@ class Evaluation(BaseModel):
     def __str__(self) -> str:
         low, high = self.interval
         errors = "1 error" if self.errors == 1 else f"{self.errors} errors"
+        mirrored = ", mirror images averaged" if self.mirrored else ""
         return (
-            f"{self.accuracy:.2%} of {self.images} {self.split} images right ({errors}; "
+            f"{self.accuracy:.2%} of {self.images} {self.split} images right ({errors}{mirrored}; "
             f"95 % interval {low:.1%} to {high:.1%}), "
             f"loss {self.loss:.4f}, calibration error {self.calibration_error:.3f}"
         )
 
 
-def evaluate(bundle: Bundle, pictures: Pictures, split: str) -> Evaluation:
-    """Predict every picture of a split and count."""
+def evaluate(bundle: Bundle, pictures: Pictures, split: str, mirrored: bool = False) -> Evaluation:
+    """Predict every picture of a split and count; `mirrored` averages each answer with that for the mirror image."""
     parts = [bundle.probabilities(images) for images in pictures.images.split(_BATCH)]
     probabilities = torch.cat(parts)
+    if mirrored:
+        parts = [bundle.probabilities(images.flip(3)) for images in pictures.images.split(_BATCH)]
+        probabilities = (probabilities + torch.cat(parts)) / 2
     sure, predicted = probabilities.max(dim=1)
     truth, classes = pictures.labels, len(bundle.classes)
     right = predicted == truth
     confusion = torch.bincount(truth * classes + predicted, minlength=classes * classes).view(classes, classes)
     return Evaluation(
         split=split,
+        mirrored=mirrored,
         images=len(truth),
         accuracy=float(right.double().mean()),
         interval=wilson(int(right.sum()), len(truth)),

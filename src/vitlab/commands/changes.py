@@ -1,4 +1,4 @@
-"""Parts of a model changed on the command line: `pool=mean block.attention.core=performer patch={"size":4}`."""
+"""Flags that take words: `--change pool=mean patch={"size":4}`, `--entry optimizer=muon decay=linear`."""
 
 import json
 from collections.abc import Sequence
@@ -8,14 +8,26 @@ from vitlab.errors import UserError
 
 
 def parse_changes(words: Sequence[str]) -> dict[str, Any]:
-    """What `Blueprint.change` takes. A value is JSON where it reads as JSON, and otherwise a word."""
-    changes: dict[str, Any] = {}
+    """Parts of a model to change, as `Blueprint.change` takes them: a dot reaches inside a part."""
+    return {
+        path.replace(".", "__"): value for path, value in _pairs(words, "--change wants PART=VALUE, such as pool=mean")
+    }
+
+
+def parse_entries(words: Sequence[str]) -> dict[str, Any]:
+    """Entries of a recipe to change."""
+    return dict(_pairs(words, "--entry wants ENTRY=VALUE, such as optimizer=muon"))
+
+
+def _pairs(words: Sequence[str], wants: str) -> list[tuple[str, Any]]:
+    """Names and values. A value is JSON where it reads as JSON, and otherwise a word."""
+    pairs: list[tuple[str, Any]] = []
     for word in words:
-        path, equals, value = word.partition("=")
-        if not equals or not path or not value:
-            raise UserError(f"--change wants PART=VALUE, such as pool=mean, not {word!r}")
+        name, equals, value = word.partition("=")
+        if not equals or not name or not value:
+            raise UserError(f"{wants}, not {word!r}")
         try:
-            changes[path.replace(".", "__")] = json.loads(value)
+            pairs.append((name, json.loads(value)))
         except ValueError:
-            changes[path.replace(".", "__")] = value
-    return changes
+            pairs.append((name, value))
+    return pairs

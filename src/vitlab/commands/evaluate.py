@@ -23,6 +23,7 @@ def evaluate(
     root: MaybePath = None,
     fetch: Switch = False,
     quarantine: MaybePath = None,
+    mirrored: Switch = False,
 ) -> "Evaluation":
     """Count how often a trained model is right, on the images it was tested with or on others.
 
@@ -33,6 +34,7 @@ def evaluate(
         root: Folder with the files of a data set known by name; $VITLAB_DATA or data/ if not given.
         fetch: Get those files from their published address where they are missing.
         quarantine: A list of files to leave out; for the run's own images the one that training left out.
+        mirrored: Average each answer with that for the mirror image; the result says so.
     """
     check_bundle(run)
     folder = None if root is None else Path(root)
@@ -53,7 +55,8 @@ def evaluate(
             f"{source.name} has the classes {_some(source.classes)}, the model knows {_some(bundle.classes)}; "
             "give data with the same classes in the same order"
         )
-    return accuracy.evaluate(bundle, memory.load(source.splits[split], bundle.card.preprocess), split)
+    pictures = memory.load(source.splits[split], bundle.card.preprocess)
+    return accuracy.evaluate(bundle, pictures, split, mirrored)
 
 
 def _trained_on(bundle: "Bundle", root: Path | None, fetch: bool, listed: Path | None) -> Origin:

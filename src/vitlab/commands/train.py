@@ -2,10 +2,11 @@
 
 import datetime
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from vitlab.commands.changes import parse_changes
+from vitlab.commands.changes import parse_changes, parse_entries
 from vitlab.commands.flags import Changes, Data, MaybeFloat, MaybeInt, MaybePath, Model, Switch
 from vitlab.commands.run import Run, check_free, claim
 from vitlab.commands.spell import spell
@@ -29,6 +30,7 @@ def train(
     size: MaybeInt = None,
     change: Changes = (),
     recipe: str = "auto",
+    entry: Changes = (),
     epochs: MaybeInt = None,
     batch: MaybeInt = None,
     rate: MaybeFloat = None,
@@ -61,6 +63,7 @@ def train(
         size: Side of the images in pixels, where not the model's own.
         change: Parts of the model to change, such as pool=mean or block.attention.core=performer.
         recipe: few, grey, cifar, finetune, imagenet, or `auto`. What follows changes one entry of it.
+        entry: Entries of the recipe that have no flag here, such as optimizer=muon or decay=linear.
         epochs: Times that every training image is seen.
         batch: Images a step of the optimizer.
         rate: Learning rate at the top of the schedule.
@@ -87,8 +90,9 @@ def train(
         "epochs": epochs, "batch": batch, "rate": rate, "weight_decay": weight_decay, "warmup": warmup, "ema": ema,
         "smoothing": smoothing, "dropout": dropout, "drop_path": drop_path, "patience": patience,
     }  # fmt: skip
-    recipe_changes = {entry: value for entry, value in changed.items() if value is not None}
-    _check_recipe(recipe, recipe_changes)
+    flags = {name: value for name, value in changed.items() if value is not None}
+    recipe_changes = {**parse_entries(entry), **flags}
+    _check_recipe(recipe, recipe_changes, flags)
     for flag, value in (("size", size), ("accumulate", accumulate), ("threads", threads)):
         if value is not None and value < 1:
             raise UserError(f"--{flag} wants at least 1, not {value}")
@@ -131,7 +135,7 @@ def train(
     return _carry_out(ready, folder, quiet, tensorboard)
 
 
-def _check_recipe(name: str, changes: dict[str, Any]) -> None:
+def _check_recipe(name: str, changes: dict[str, Any], flags: Iterable[str]) -> None:
     """Refuse an unknown recipe and a figure out of range, before anything heavy is imported."""
     from pydantic import ValidationError
 
@@ -142,7 +146,7 @@ def _check_recipe(name: str, changes: dict[str, Any]) -> None:
     try:
         Recipe.model_validate({**found.model_dump(), **changes})
     except ValidationError as error:
-        raise explain_invalid(error, "recipe", flags=changes) from None
+        raise explain_invalid(error, "recipe", flags=flags) from None
 
 
 def _carry_out(ready: "Ready", out: Path | None, quiet: bool, tensorboard: bool) -> Run:

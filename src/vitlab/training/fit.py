@@ -35,7 +35,13 @@ def fit(plan: Plan, splits: dict[str, Pictures], folder: Path, quiet: bool = Fal
     with _quiet_lightning(), _interruptible(), saying_why(folder):
         L.seed_everything(plan.seed, verbose=False)
         model = plan.blueprint.build()
-        learner = Learner(model, Supervised(plan.recipe.smoothing), plan.recipe, plan.steps)
+        learner = Learner(
+            model,
+            Supervised(plan.recipe.smoothing),
+            plan.recipe,
+            plan.steps,
+            products=getattr(torch, plan.machine.precision),
+        )
         data = DataModule(splits, _order(plan, splits["train"]), plan.preprocess, plan.augment, len(plan.data.classes))
         record = Record(folder / "metrics.csv")
         last = ModelCheckpoint(folder / "checkpoints", "last", enable_version_counter=False)

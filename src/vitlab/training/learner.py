@@ -8,8 +8,9 @@ from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 
 from vitlab.data.module import Batch
-from vitlab.training import optimizer
-from vitlab.training.objectives.objective import Objective, Outcome
+from vitlab.training.curriculum import Curriculum
+from vitlab.training.objectives.objective import Objective
+from vitlab.training.optimizers.build import optimizer
 from vitlab.training.recipe import Recipe
 from vitlab.training.schedule import factor
 
@@ -17,16 +18,21 @@ from vitlab.training.schedule import factor
 class Learner(L.LightningModule):
     """One step of training and of validation, for any objective."""
 
-    def __init__(self, model: nn.Module, objective: Objective, recipe: Recipe, steps: int) -> None:
+    def __init__(
+        self, model: nn.Module, objective: Objective, recipe: Recipe, steps: int, products: torch.dtype = torch.float32
+    ) -> None:
         super().__init__()
         self.model, self.objective, self.recipe, self.steps = model, objective, recipe, steps
+        self.products = products  # in which the optimizer multiplies matrices, where it does
+        self.curriculum = Curriculum(model, recipe.stages, steps)
 
     def training_step(self, batch: Batch, batch_idx: int) -> dict[str, Tensor]:
-        outcome = self._outcome(batch)
+        images, targets = batch
+        outcome = self.objective(self.model, self.curriculum.show(images, self.global_step), targets)
         return {"loss": outcome.loss, "shown_loss": outcome.loss.detach(), "correct": outcome.correct}
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        outcome = self._outcome(batch)
+        outcome = self.objective(self.model, *batch)
         accuracy = outcome.correct.float() / outcome.images
         self.log_dict(
             {"val_loss": outcome.loss, "val_accuracy": accuracy},
@@ -36,7 +42,7 @@ class Learner(L.LightningModule):
         )
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
-        chosen = optimizer.optimizer(self.model, self.recipe)
+        chosen = optimizer(self.model, self.recipe, self.products)
         schedule = torch.optim.lr_scheduler.LambdaLR(chosen, factor(self.recipe, self.steps))
         return {"optimizer": chosen, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
@@ -44,9 +50,6 @@ class Learner(L.LightningModule):
         """Clip by norm ourselves: Lightning refuses to with a fused optimizer in mixed precision."""
         if self.recipe.clip is not None:
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
-
-    def _outcome(self, batch: Batch) -> Outcome:
-        return self.objective(self.model, *batch)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self.model(*args, **kwargs)

@@ -8,18 +8,23 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from vitlab.errors import UserError, explain_invalid, nearest
+from vitlab.training.decay import Cosine, Decay
+from vitlab.training.optimizers.choice import AdamW, Optimizer
+from vitlab.training.stage import Stage, check_order
 
 
 class Recipe(BaseModel):
-    """AdamW with linear warmup and cosine decay by step; what is None is left as the model's blueprint has it."""
+    """Linear warmup, then decay, by step; what is None is left as the model's blueprint has it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     epochs: int = Field(default=100, ge=1)
     batch: int = Field(default=128, ge=1, description="images a step of the optimizer, over all devices")
+    optimizer: Optimizer = AdamW()
     rate: float = Field(default=1e-3, gt=0, description="learning rate at the top of the schedule")
     last_rate: float = Field(default=0.0, ge=0, description="learning rate at its end")
     warmup: float = Field(default=0.05, ge=0, description="steps of warmup, or below 1 their share of all")
+    decay: Decay = Cosine()
     betas: tuple[float, float] = (0.9, 0.999)
     weight_decay: float = Field(default=0.05, ge=0, description="on matrices; none on biases, norms, tokens, positions")
     clip: float | None = Field(default=1.0, gt=0, description="largest norm of the gradient")
@@ -31,6 +36,7 @@ class Recipe(BaseModel):
     repeats: int = Field(default=1, ge=1, description="draws of an image in a row, each varied anew")
     balanced: bool = Field(default=False, description="draw every class as often as any other")
     augment: tuple[dict[str, Any], ...] = Field(default=(), description="steps of variation, in their order")
+    stages: tuple[Stage, ...] = Field(default=(), description="stretches of the run that see less of each image")
 
     @model_validator(mode="after")
     def _rates_in_order(self) -> Self:
@@ -38,6 +44,7 @@ class Recipe(BaseModel):
             raise UserError("balanced and repeats do not go together; take one of them")
         if self.last_rate > self.rate:
             raise UserError(f"last_rate {self.last_rate} is above rate {self.rate}")
+        check_order(self.stages)
         return self
 
 

@@ -21,7 +21,7 @@ from vitlab.errors import UserError
 from vitlab.models import registry
 from vitlab.models.blueprint import Blueprint
 from vitlab.parts import kernels
-from vitlab.training import auto, machine
+from vitlab.training import auto, curriculum, machine
 from vitlab.training.plan import DataFacts, LeftOut, Plan
 from vitlab.training.recipe import Recipe, recipe
 
@@ -68,6 +68,7 @@ def resolve(request: Request) -> Ready:
     chosen, reasons["recipe"] = _recipe(request, side, len(train), channels)
     regularised = {name: value for name in blueprint.regularisers if (value := getattr(chosen, name)) is not None}
     blueprint = blueprint.change(**regularised)
+    curriculum.check(blueprint, chosen.stages)
     if "ema" not in request.recipe_changes:
         chosen, reasons["ema"] = _ema(chosen, len(train))
     accumulate, reasons["accumulate"] = _accumulate(request.accumulate, min(chosen.batch, len(train)))

@@ -1,6 +1,5 @@
-"""The learning rate by step: a straight line up, then half a cosine down."""
+"""The learning rate by step: a straight line up, then down in the shape that the recipe names."""
 
-import math
 from collections.abc import Callable
 
 from vitlab.training.recipe import Recipe
@@ -15,8 +14,7 @@ def warmup_steps(recipe: Recipe, steps: int) -> int:
 def factor(recipe: Recipe, steps: int) -> Callable[[int], float]:
     """What the rate is multiplied with at a step from 0 to steps - 1.
 
-    While warming up (s + 1) / w; after it last + (1 - last) (1 + cos(pi (s - w) / (n - w))) / 2, where last is
-    last_rate / rate.
+    While warming up (s + 1) / w; after it last + (1 - last) decay((s - w) / (n - w)), where last is last_rate / rate.
     """
     warmup, last = warmup_steps(recipe, steps), recipe.last_rate / recipe.rate
 
@@ -24,6 +22,6 @@ def factor(recipe: Recipe, steps: int) -> Callable[[int], float]:
         if step < warmup:
             return (step + 1) / warmup
         way = min((step - warmup) / max(steps - warmup, 1), 1.0)
-        return last + (1 - last) * (1 + math.cos(math.pi * way)) / 2
+        return last + (1 - last) * recipe.decay.at(way)
 
     return at

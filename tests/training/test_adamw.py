@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from vitlab.models.registry import blueprint, models
-from vitlab.training.optimizer import groups, optimizer
+from vitlab.training.optimizers.build import optimizer
+from vitlab.training.optimizers.groups import weights
 from vitlab.training.recipe import Recipe
 
 
@@ -15,7 +16,9 @@ def test_matrices_decay_and_nothing_else(name):
     )
     model = described.build()
     names = {id(parameter): name for name, parameter in model.named_parameters()}
-    decayed, spared = ({names[id(p)] for p in group["params"]} for group in groups(model, 0.05))
+    groups = optimizer(model, Recipe()).param_groups
+    assert [group["weight_decay"] for group in groups] == [0.05, 0.0]
+    decayed, spared = ({names[id(p)] for p in group["params"]} for group in groups)
     assert decayed | spared == set(names.values())
     assert not decayed & spared
     assert all(name.endswith(".weight") and "norm" not in name for name in decayed)
@@ -30,7 +33,7 @@ def test_every_preset_has_all_its_parameters_in_a_group():
     for name in models():
         with torch.device("meta"):
             model = blueprint(name).change(depth=1).build()
-        assert sum(len(group["params"]) for group in groups(model, 0.05)) == len(list(model.parameters()))
+        assert sum(map(len, weights(model))) == len(list(model.parameters()))
 
 
 def test_a_step_is_adamw_with_decoupled_decay():
