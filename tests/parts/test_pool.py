@@ -85,3 +85,32 @@ def test_the_order_of_patches_does_not_matter_to_their_pool(kind):
     x = _x()
     turned = torch.cat([x[:, :2], x[:, 2:].flip(1)], dim=1)
     assert_close(pool(x), pool(turned))
+
+
+@pytest.mark.parametrize("kind", Pool.kinds)
+def test_the_weights_are_shares_of_one_and_mix_the_tokens(kind):
+    pool = Pool.model_validate(kind).build(SITE)
+    x = torch.randn(4, SITE.length, 8)
+    shares = pool.weights(x)
+    assert shares.shape == (4, 8)
+    assert float(shares.min()) >= 0
+    assert_close(shares.sum(dim=1), torch.ones(4))
+    if kind in {"cls", "mean", "sequence"}:
+        assert_close((shares[:, None] @ x).squeeze(1), pool(x))
+    if kind in {"cls_distillation", "cls_mean"}:
+        assert_close((shares[:, None] @ x).squeeze(1), pool(x).view(4, 2, 8).mean(dim=1))
+
+
+def test_the_weights_of_a_maximum_count_the_channels_that_a_patch_wins():
+    pool = Max().build(Site(width=4, grid=(1, 3)))
+    x = torch.tensor([[[0.0, 5, 0, 9], [1, 1, 1, 1], [2, 2, 2, 2]]])  # wins: two, none, two
+    assert pool.weights(x).tolist() == [[0.5, 0.0, 0.5]]
+
+
+def test_the_weights_of_an_attending_pool_are_its_heads_mean():
+    pool = Attend(heads=2).build(Site(width=8, grid=(2, 2)))
+    x = torch.randn(1, 4, 8)
+    q = pool.attention.q(pool.query.weight).unflatten(1, (2, 4))  # 1 H E
+    k = pool.attention.kv(x[0])[:, :8].unflatten(1, (2, 4))  # L H E
+    scores = torch.stack([k[:, head] @ q[0, head] / 4**0.5 for head in range(2)])
+    assert_close(pool.weights(x)[0], scores.softmax(dim=1).mean(dim=0))

@@ -162,5 +162,13 @@ class CrossAttention(nn.Module):
         self.dropout = nn.Dropout(site.dropout)
 
     def forward(self, x: Float[Tensor, "B N D"], context: Float[Tensor, "B M D"]) -> Float[Tensor, "B N D"]:
+        return self.dropout(self.proj(merge_heads(self.core(*self._project(x, context)))))
+
+    def map(self, x: Float[Tensor, "B N D"], context: Float[Tensor, "B M D"]) -> Map:
+        """Who of one sequence looks at whom of the other."""
+        q, k, _ = self._project(x, context)
+        return self.core.map(q, k)
+
+    def _project(self, x: Tensor, context: Tensor) -> tuple[Heads, KeyHeads, KeyHeads]:
         k, v = self.kv(context).unflatten(-1, (2, self.heads, -1)).permute(2, 0, 3, 1, 4)
-        return self.dropout(self.proj(merge_heads(self.core(split_heads(self.q(x), self.heads), k, v))))
+        return split_heads(self.q(x), self.heads), k, v

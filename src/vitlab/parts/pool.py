@@ -1,4 +1,8 @@
-"""Tokens to one vector for the head."""
+"""Tokens to one vector for the head, and what that vector is made of.
+
+As a core has a map to look at, a pool has `weights`: the share of each token in the pooled vector, which says where to
+begin when a prediction is traced back to patches.
+"""
 
 from abc import abstractmethod
 from typing import ClassVar, Literal
@@ -7,12 +11,14 @@ import torch
 from jaxtyping import Float
 from pydantic import Field
 from torch import Tensor, nn
+from torch.nn import functional
 
 from vitlab.parts.attention import CrossAttention, Softmax
 from vitlab.parts.part import Part, Site
 
 Tokens = Float[Tensor, "B N D"]
 Pooled = Float[Tensor, "B D"]
+Weights = Float[Tensor, "B N"]
 
 
 class Pool(Part, slot=True):
@@ -23,7 +29,18 @@ class Pool(Part, slot=True):
     vectors: ClassVar[int] = 1  # of the model's width that it puts side by side for the head
 
     @abstractmethod
-    def build(self, site: Site) -> nn.Module: ...
+    def build(self, site: Site) -> "PoolModule": ...
+
+
+class PoolModule(nn.Module):
+    """The contract of every pool."""
+
+    @abstractmethod
+    def forward(self, x: Tokens) -> Pooled: ...
+
+    @abstractmethod
+    def weights(self, x: Tokens) -> Weights:
+        """Shares of one; `weights(x) @ x` is the pooled vector wherever the pool only mixes tokens."""
 
 
 class ClassToken(Pool):
@@ -32,13 +49,18 @@ class ClassToken(Pool):
     kind: Literal["cls"] = "cls"
     needs_cls: ClassVar[bool] = True
 
-    def build(self, site: Site) -> nn.Module:
+    def build(self, site: Site) -> PoolModule:
         return _ClassToken()
 
 
-class _ClassToken(nn.Module):
+class _ClassToken(PoolModule):
     def forward(self, x: Tokens) -> Pooled:
         return x[:, 0]
+
+    def weights(self, x: Tokens) -> Weights:
+        shares = x.new_zeros(x.shape[:2])
+        shares[:, 0] = 1
+        return shares
 
 
 class ClassAndDistillation(Pool):
@@ -49,21 +71,32 @@ class ClassAndDistillation(Pool):
     needs_distillation: ClassVar[bool] = True
     vectors: ClassVar[int] = 2
 
-    def build(self, site: Site) -> nn.Module:
+    def build(self, site: Site) -> PoolModule:
         return _FirstTwo()
 
 
-class _FirstTwo(nn.Module):
+class _FirstTwo(PoolModule):
     def forward(self, x: Tokens) -> Float[Tensor, "B 2*D"]:
         return x[:, :2].flatten(1)
 
+    def weights(self, x: Tokens) -> Weights:
+        shares = x.new_zeros(x.shape[:2])
+        shares[:, :2] = 0.5
+        return shares
 
-class _OverPatches(nn.Module):
+
+class _OverPatches(PoolModule):
     """A pool over the patches alone; prefix tokens are left out."""
 
     def __init__(self, site: Site) -> None:
         super().__init__()
         self.prefix = site.prefix
+
+    def weights(self, x: Tokens) -> Weights:
+        return functional.pad(self.of_patches(x[:, self.prefix :]), (self.prefix, 0))
+
+    @abstractmethod
+    def of_patches(self, patches: Tokens) -> Weights: ...
 
 
 class Mean(Pool):
@@ -71,13 +104,16 @@ class Mean(Pool):
 
     kind: Literal["mean"] = "mean"
 
-    def build(self, site: Site) -> nn.Module:
+    def build(self, site: Site) -> PoolModule:
         return _Mean(site)
 
 
 class _Mean(_OverPatches):
     def forward(self, x: Tokens) -> Pooled:
         return x[:, self.prefix :].mean(dim=1)
+
+    def of_patches(self, patches: Tokens) -> Weights:
+        return patches.new_full(patches.shape[:2], 1 / patches.shape[1])
 
 
 class ClassAndMean(Pool):
@@ -87,7 +123,7 @@ class ClassAndMean(Pool):
     needs_cls: ClassVar[bool] = True
     vectors: ClassVar[int] = 2
 
-    def build(self, site: Site) -> nn.Module:
+    def build(self, site: Site) -> PoolModule:
         return _ClassAndMean(site)
 
 
@@ -95,13 +131,22 @@ class _ClassAndMean(_OverPatches):
     def forward(self, x: Tokens) -> Float[Tensor, "B 2*D"]:
         return torch.cat([x[:, 0], x[:, self.prefix :].mean(dim=1)], dim=1)
 
+    def weights(self, x: Tokens) -> Weights:
+        """Half the class token, half the patches."""
+        shares = super().weights(x)
+        shares[:, 0] = 0.5
+        return shares
+
+    def of_patches(self, patches: Tokens) -> Weights:
+        return patches.new_full(patches.shape[:2], 0.5 / patches.shape[1])
+
 
 class Max(Pool):
     """The largest value of each channel over the patches."""
 
     kind: Literal["max"] = "max"
 
-    def build(self, site: Site) -> nn.Module:
+    def build(self, site: Site) -> PoolModule:
         return _Max(site)
 
 
@@ -109,13 +154,18 @@ class _Max(_OverPatches):
     def forward(self, x: Tokens) -> Pooled:
         return x[:, self.prefix :].amax(dim=1)
 
+    def of_patches(self, patches: Tokens) -> Weights:
+        """The share of the channels in which a patch is the largest."""
+        largest = functional.one_hot(patches.argmax(dim=1), patches.shape[1])  # B D L
+        return largest.to(patches.dtype).mean(dim=1)
+
 
 class Sequence(Pool):
     """A learned weighting of the patches: softmax(x w)^T x (Hassani et al. 2021, Compact Transformers, eq. 3-5)."""
 
     kind: Literal["sequence"] = "sequence"
 
-    def build(self, site: Site) -> nn.Module:
+    def build(self, site: Site) -> PoolModule:
         return _Sequence(site)
 
 
@@ -126,7 +176,10 @@ class _Sequence(_OverPatches):
 
     def forward(self, x: Tokens) -> Pooled:
         patches = x[:, self.prefix :]
-        return (self.weigh(patches).softmax(dim=1).transpose(1, 2) @ patches).squeeze(1)
+        return (self.of_patches(patches)[:, None] @ patches).squeeze(1)
+
+    def of_patches(self, patches: Tokens) -> Weights:
+        return self.weigh(patches).squeeze(2).softmax(dim=1)
 
 
 class Attend(Pool):
@@ -135,7 +188,7 @@ class Attend(Pool):
     kind: Literal["attend"] = "attend"
     heads: int = Field(default=4, ge=1)
 
-    def build(self, site: Site) -> nn.Module:
+    def build(self, site: Site) -> PoolModule:
         return _Attend(site, self.heads)
 
 
@@ -146,5 +199,11 @@ class _Attend(_OverPatches):
         self.attention = CrossAttention(site, heads, Softmax())
 
     def forward(self, x: Tokens) -> Pooled:
-        query = self.query.weight.to(x.dtype).expand(len(x), -1, -1)
-        return self.attention(query, x[:, self.prefix :]).squeeze(1)
+        return self.attention(self._query(x), x[:, self.prefix :]).squeeze(1)
+
+    def of_patches(self, patches: Tokens) -> Weights:
+        """The mean of the heads' maps."""
+        return self.attention.map(self._query(patches), patches).mean(dim=1).squeeze(1)
+
+    def _query(self, x: Tokens) -> Float[Tensor, "B 1 D"]:
+        return self.query.weight.to(x.dtype).expand(len(x), -1, -1)

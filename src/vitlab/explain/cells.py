@@ -1,0 +1,45 @@
+"""The places of an image that are covered, ranked and compared: its patches, or where there are many, squares of them.
+
+A model's own patches are the smallest places it can tell apart at its first layer; a staged model has thousands, so
+theirs are taken together until no more than `MOST` are left.
+"""
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional
+
+from vitlab.explain.record import evaluating
+from vitlab.models.blueprint import Model
+
+Pair = tuple[int, int]
+MOST = 256
+_WITHOUT_GRID = 14  # a side, for a model that says nothing of its patches
+
+
+def cells(model: Model, images: Float[Tensor, "B channels X Y"]) -> Pair:
+    """Rows and columns of places for images of this size."""
+    size = (images.shape[2], images.shape[3])
+    patch = getattr(model, "patch", None)
+    if patch is None:
+        return min(_WITHOUT_GRID, size[0]), min(_WITHOUT_GRID, size[1])
+    with evaluating(model), torch.no_grad():
+        _, (rows, columns) = patch(images[:1])
+    together = math.ceil(math.sqrt(rows * columns / MOST)) if rows * columns > MOST else 1
+    return -(-rows // together), -(-columns // together)
+
+
+def enlarged(values: Float[Tensor, "B rows columns"], images: Tensor) -> Float[Tensor, "B X Y"]:
+    """A value for each place as one for each pixel."""
+    return functional.interpolate(values[:, None], size=images.shape[2:], mode="nearest-exact")[:, 0]
+
+
+def by_cell(heat: Float[Tensor, "B X Y"], grid: Pair) -> Float[Tensor, "B rows columns"]:
+    """Values of any grid as the mean over each place, by area."""
+    if heat.shape[1:] == grid:
+        return heat
+    if heat.shape[1] >= grid[0] and heat.shape[2] >= grid[1]:
+        return functional.adaptive_avg_pool2d(heat[:, None], grid)[:, 0]
+    return functional.interpolate(heat[:, None], size=grid, mode="nearest-exact")[:, 0]

@@ -1,0 +1,30 @@
+"""The methods by name, in the order in which tables and pages show them."""
+
+from collections.abc import Sequence
+
+from vitlab.errors import UserError, nearest
+from vitlab.explain.methods import attention, chance, gradients, integrated, occlusion, rollout, weighted
+from vitlab.explain.methods.method import Method
+
+METHODS = {
+    each.name: each
+    for each in (
+        Method("attention", "attention of the last layer", attention.last_layer),
+        Method("rollout", "attention rollout", rollout.rollout),
+        Method("weighted-rollout", "gradient-weighted rollout", weighted.weighted_rollout),
+        Method("gradient", "gradient", gradients.gradient),
+        Method("smooth-gradient", "gradient, smoothed", gradients.smooth_gradient),
+        Method("input-gradient", "gradient times input", gradients.input_times_gradient),
+        Method("integrated-gradients", "integrated gradients", integrated.integrated_gradients),
+        Method("occlusion", "occlusion", occlusion.occlusion),
+    )
+}
+RANDOM = Method("random", "random", chance.random)  # what every other has to beat
+
+
+def chosen(names: Sequence[str] = ()) -> tuple[Method, ...]:
+    """The methods of these names, or all of them."""
+    for name in names:
+        if name not in METHODS:
+            raise UserError(f"no method {name!r}{nearest(name, METHODS)}")
+    return tuple(METHODS[name] for name in dict.fromkeys(names or METHODS))

@@ -1,0 +1,1 @@
+"""Seeing: recordings and explanations against naive versions and other libraries."""
