@@ -171,7 +171,7 @@ def test_parquet_says_what_csv_says(folder, labels):
 @pytest.mark.parametrize(
     ("columns", "sentence"),
     [
-        ({"image": [b"x"], "label": [0]}, "has no column path"),
+        ({"image": ["x"], "label": [0]}, "has no column path"),
         ({"path": ["a"], "label": [0.5]}, "has double in the column label, which wants words or whole numbers"),
         ({"path": [b"a"], "label": [0]}, "has binary in the column path, which wants words"),
         ({"path": [None], "label": ["a"]}, "has null in the column path"),

@@ -55,7 +55,8 @@ def train(
 
     Args:
         data: digits, cifar10, cifar100, mnist or fashion-mnist; a folder with one folder of images for each class (with
-            or without train, val, test above); or a list of files (CSV or Parquet: path, label and perhaps split).
+            or without train, val, test above); a list of files (CSV or Parquet: path, label and perhaps split); or
+            images inside Parquet files, or in a data set that `datasets` has saved.
         root: Folder with the files of a data set known by name; $VITLAB_DATA or data/ if not given.
         fetch: Get those files from their published address where they are missing.
         quarantine: A list of files to leave out, as `vitlab check DATA --quarantine FILE` writes it.
@@ -187,12 +188,15 @@ def _carry_out(ready: "Ready", out: Path | None, quiet: bool, tensorboard: bool)
     return Run(folder)
 
 
-def _left_out(plan: "Plan") -> str:
-    """What a list has taken away, said even where it was nothing: then it may be the list of other data."""
-    listed = plan.data.quarantine
-    if listed is None:
-        return ""
-    return f"{f'{listed.images:,}' if listed.images else 'none'} left out, as {listed.file} says"
+def _said(plan: "Plan") -> str:
+    """What is to be known of the data, and what a list has taken away.
+
+    It is said where it was nothing too, since then it may be the list of other data.
+    """
+    told = [plan.reasons["data"]] if "data" in plan.reasons else []
+    if listed := plan.data.quarantine:
+        told.append(f"{f'{listed.images:,}' if listed.images else 'none'} left out, as {listed.file} says")
+    return "; ".join(told)
 
 
 def _show(plan: "Plan") -> str:
@@ -202,7 +206,7 @@ def _show(plan: "Plan") -> str:
     counts = f"{data.train} to train, {data.val} to validate, {data.test} to test, {len(data.classes)} classes"
     arithmetic = f"{machine.device}, {machine.threads} threads, {machine.precision}"
     rows = {
-        "data": (f"{data.name}: {counts}", _left_out(plan)),
+        "data": (f"{data.name}: {counts}", _said(plan)),
         "model": (plan.model, reasons.get("model", "")),
         "recipe": (epochs, reasons.get("recipe", "")),
         "machine": (arithmetic, reasons.get("precision", "")),

@@ -51,13 +51,11 @@ def without(source: "Source", keys: Collection[str]) -> "Source":
         left_out += len(samples) - len(kept)
         if len(kept) < len(samples):
             samples = samples.at(kept)
-        if split == "train":
-            left = set(samples.labels)
-            if gone := [name for label, name in enumerate(source.classes) if label not in left]:
-                raise UserError(
-                    f"nothing is left of the class {gone[0]!r} of {source.name} without the files to leave out; "
-                    "mend some of them, or take the class away"
-                )
+        if split == "train" and (gone := sorted(set(source.splits[split].labels) - set(samples.labels))):
+            raise UserError(
+                f"nothing is left of the class {source.classes[gone[0]]!r} of {source.name} without the files to "
+                "leave out; mend some of them, or take the class away"
+            )
         if len(samples):
             splits[split] = samples
     return replace(source, splits=splits, left_out=left_out)

@@ -62,7 +62,7 @@ def resolve(request: Request) -> Ready:
     source = open_splits(request.origin)
     train = source.splits["train"]
     side, channels = _look(train)
-    reasons: dict[str, str] = {}
+    reasons = {"data": "; ".join(source.said)} if source.said else {}
 
     blueprint, reasons["model"] = _model(request, side, channels, len(train), len(source.classes))
     chosen, reasons["recipe"] = _recipe(request, side, len(train), channels)

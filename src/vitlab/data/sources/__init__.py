@@ -4,7 +4,7 @@ import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vitlab.data.sources import named, rows
+from vitlab.data.sources import cells, kind, named, rows
 from vitlab.data.sources.layout import layout
 from vitlab.errors import UserError
 
@@ -20,29 +20,44 @@ def open_source(data: str, root: str | Path | None = None, fetch: bool = False) 
     The files of a named data set lie below `root`, and are brought there from the published address if `fetch` is set.
     """
     check_source(data, root, fetch)
-    if data == "digits":
-        from vitlab.data.sources.digits import digits
+    match kind.kind_of(data):
+        case "digits":
+            from vitlab.data.sources.digits import digits
 
-        return digits()
-    if data in named.NAMES:
-        return named.open_named(data, _below(root), fetch)
-    if _is_list(data):
-        from vitlab.data.sources.table import table
+            return digits()
+        case "named":
+            return named.open_named(data, _below(root), fetch)
+        case "saved":
+            from vitlab.data.sources.saved import saved
 
-        return table(Path(data))
-    from vitlab.data.sources.folder import folder
+            return saved(Path(data))
+        case "parquet" if _has_pictures(Path(data)):
+            from vitlab.data.sources.parquet import parquet
 
-    return folder(Path(data))
+            return parquet(Path(data))
+        case "list" | "parquet":
+            from vitlab.data.sources.table import table
+
+            return table(Path(data))
+        case _:
+            from vitlab.data.sources.folder import folder
+
+            return folder(Path(data))
 
 
 def check_source(data: str, root: str | Path | None = None, fetch: bool = False) -> None:
     """Refuse at once, with nothing heavy imported, what cannot be data."""
-    path = Path(data)
-    if data in named.NAMES:
+    path, found = Path(data), kind.kind_of(data)
+    if found == "named":
         named.check_named(data, _below(root), fetch)
-    if data in NAMED:
+    if found in ("digits", "named"):
         return
-    if not path.exists():
+    if found is None and path.exists():
+        raise UserError(
+            f"{data} is a file; give the folder with one folder of images for each class, or a list of images "
+            f"({' or '.join(rows.SUFFIXES)})"
+        )
+    if found is None:
         close = difflib.get_close_matches(data.lower(), NAMED, cutoff=0.5)
         hint = f"did you mean {close[0]!r}?" if close else f"give a folder, or one of the names {', '.join(NAMED)}"
         raise UserError(f"no data {data!r}: there is no such folder; {hint}")
@@ -51,20 +66,22 @@ def check_source(data: str, root: str | Path | None = None, fetch: bool = False)
             f"--root and --fetch are for data sets known by name ({', '.join(named.NAMES)}); {data} is a path: "
             "leave them out"
         )
-    if _is_list(data):
-        rows.check_list(path)
-        return
-    if not path.is_dir():
-        raise UserError(
-            f"{data} is a file; give the folder with one folder of images for each class, or a list of images "
-            f"({' or '.join(rows.SUFFIXES)})"
-        )
-    layout(path)
+    match found:
+        case "list" | "parquet" if path.is_file():
+            rows.check_list(path)
+        case "parquet" | "saved":
+            cells.check_pyarrow(f"{data} holds tables")
+        case "folder":
+            layout(path)
 
 
 def _below(root: str | Path | None) -> Path:
     return named.default_root() if root is None else Path(root)
 
 
-def _is_list(data: str) -> bool:
-    return Path(data).suffix.lower() in rows.SUFFIXES and Path(data).is_file()
+def _has_pictures(path: Path) -> bool:
+    """Whether a Parquet file holds pictures and not their paths; a folder of such files always does."""
+    from vitlab.data.sources.columns import has_pictures
+    from vitlab.data.sources.parquet import schema_of
+
+    return path.is_dir() or has_pictures(schema_of(path))

@@ -1,5 +1,7 @@
 """Splits and classes of a folder of images, from the names of its folders alone, so that it is refused at once."""
 
+import os
+import re
 from pathlib import Path
 
 from vitlab.data.listing import folders_in
@@ -24,3 +26,37 @@ def layout(root: Path) -> tuple[dict[str, Path], tuple[str, ...]]:
         found = f"only the class {classes[0]!r}" if classes else "no class folders"
         raise UserError(f"{root} holds {found}; a classifier wants at least two folders of images, one for each class")
     return splits, classes
+
+
+def by_split(root: Path, suffix: str) -> dict[str, list[Path]]:
+    """The files below a folder that end so, sorted, by the split that their name says, or else their folder's."""
+    found: dict[str, list[Path]] = {}
+    for path in packed(root, suffix):
+        found.setdefault(_named_split(path.relative_to(root)) or "", []).append(path)
+    if "" in found and len(found) > 1:
+        raise UserError(
+            f"{found[''][0]} says nothing of train, val or test in its name, as others in {root} do; "
+            "rename it, or take it away"
+        )
+    if not found:
+        raise UserError(f"{root} holds no {suffix} files")
+    return {split or "train": paths for split, paths in found.items()}
+
+
+def packed(root: Path, suffix: str) -> list[Path]:
+    """The files that end so in a folder, or at most two folders below, sorted."""
+    found = []
+    for folder, inner, files in os.walk(root):
+        depth = len(Path(folder).relative_to(root).parts)
+        inner[:] = [] if depth == 2 else [name for name in inner if not name.startswith(".")]
+        found += [Path(folder, name) for name in files if name.lower().endswith(suffix) and not name.startswith(".")]
+    return sorted(found)
+
+
+def _named_split(path: Path) -> str | None:
+    """`pets-train-0001.tar` and `train/0001.tar` are train's: the last word that names a split, of the file first."""
+    for part in reversed([*path.parts[:-1], path.stem]):
+        for word in reversed(re.findall("[a-z]+", part.lower())):
+            if word in SPLITS:
+                return SPLITS[word]
+    return None

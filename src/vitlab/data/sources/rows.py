@@ -5,14 +5,13 @@ alone.
 """
 
 import csv
-import importlib
-import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
 from vitlab.data.available import too_much
+from vitlab.data.sources.cells import check_pyarrow, parquet_file, sensible
 from vitlab.errors import UserError, nearest
 
 SUFFIXES = (".csv", ".parquet")
@@ -37,8 +36,8 @@ def check_list(path: Path) -> None:
     if path.suffix.lower() == ".csv":
         with path_opened(path) as handle:
             _columns(path, next(_csv(path, handle), []))
-    elif importlib.util.find_spec("pyarrow") is None:
-        raise UserError(f"{path} is a Parquet file, for which pyarrow is missing; pip install 'vitlab[hub]'")
+    else:
+        check_pyarrow(f"{path} is a Parquet file")
 
 
 def rows(path: Path) -> Iterator[Row]:
@@ -102,29 +101,20 @@ def _columns(path: Path, header: list[str]) -> dict[str, int]:
 
 def _parquet_rows(path: Path) -> Iterator[Row]:
     check_list(path)
-    parquet: Any = importlib.import_module("pyarrow.parquet")
-    try:
-        # The limits are on what the footer may claim before it is believed.
-        with parquet.ParquetFile(path, thrift_string_size_limit=1 << 26, thrift_container_size_limit=1 << 20) as file:
-            schema = file.schema_arrow
-            columns = _columns(path, list(schema.names))
-            _check_kinds(path, schema, columns)
-            if file.metadata.num_rows > MOST_ROWS:
-                raise UserError(f"{path} claims {file.metadata.num_rows:,} rows; split it")
-            named = {name: schema.names[at] for name, at in columns.items()}
-            number = 0
-            for batch in file.iter_batches(batch_size=1 << 14, columns=list(named.values())):
-                cells = {name: batch.column(title).to_pylist() for name, title in named.items()}
-                splits = cells.get(_ALSO, [None] * len(batch))
-                for path_label_split in zip(cells["path"], cells["label"], splits, strict=True):
-                    number += 1
-                    yield Row(number, *("" if cell is None else str(cell) for cell in path_label_split))
-    except UserError:
-        raise
-    except Exception as error:  # the reader of Parquet raises many kinds on hostile bytes
-        words = "".join(letter if letter.isprintable() else " " for letter in str(error)).split()
-        reason = " ".join(words)[:120].rstrip(".") or type(error).__name__
-        raise UserError(f"{path} is no Parquet file that can be read ({reason}); write it again") from None
+    with sensible(path, "Parquet"), parquet_file(path) as file:
+        schema = file.schema_arrow
+        columns = _columns(path, list(schema.names))
+        _check_kinds(path, schema, columns)
+        if file.metadata.num_rows > MOST_ROWS:
+            raise UserError(f"{path} claims {file.metadata.num_rows:,} rows; split it")
+        named = {name: schema.names[at] for name, at in columns.items()}
+        number = 0
+        for batch in file.iter_batches(batch_size=1 << 14, columns=list(named.values())):
+            cells = {name: batch.column(title).to_pylist() for name, title in named.items()}
+            splits = cells.get(_ALSO, [None] * len(batch))
+            for path_label_split in zip(cells["path"], cells["label"], splits, strict=True):
+                number += 1
+                yield Row(number, *("" if cell is None else str(cell) for cell in path_label_split))
 
 
 def _check_kinds(path: Path, schema: Any, columns: dict[str, int]) -> None:

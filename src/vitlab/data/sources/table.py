@@ -5,17 +5,16 @@ be there before training begins.
 """
 
 import os
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from vitlab.data.decode import decode
+from vitlab.data.sources.labelled import in_order
 from vitlab.data.sources.layout import SPLITS
 from vitlab.data.sources.rows import Row, rows
 from vitlab.data.sources.source import Samples, Source
 from vitlab.errors import UserError, nearest
 
-_WHOLE = re.compile(r"-?[0-9]{1,18}")
 _LONGEST_LABEL = 200
 
 
@@ -31,7 +30,7 @@ def table(path: Path) -> Source:
     if not listed:
         raise UserError(f"{path} lists no images; it wants one row for each, under path,label[,split]")
     _check_there(path, listed)
-    classes = _sorted({label for label, _ in listed.values()})
+    classes = in_order({label for label, _ in listed.values()})
     splits = {split for _, split in listed.values()}
     _check_classes(path, listed.values(), classes)
     number = {name: i for i, name in enumerate(classes)}
@@ -69,12 +68,6 @@ def _split(path: Path, row: Row) -> str:
         known = nearest(name, dict.fromkeys(SPLITS.values()))
         raise UserError(f"{path} has the split {row.split[:60]!r} in row {row.number}{known}")
     return SPLITS[name] if name else "train"
-
-
-def _sorted(labels: set[str]) -> tuple[str, ...]:
-    if all(_WHOLE.fullmatch(label) for label in labels):
-        return tuple(sorted(labels, key=lambda label: (int(label), label)))
-    return tuple(sorted(labels))
 
 
 def _check_there(path: Path, keys: Iterable[str]) -> None:
