@@ -45,7 +45,7 @@ Refused = Callable[..., str]
         ),
         (
             "--model vit_cifar_small_patch4_32 --change pool=meen",
-            "vit_cifar_small_patch4_32: pool: no pool of kind 'meen'; did you mean 'mean' or 'sequence'?",
+            "vit_cifar_small_patch4_32: pool: no pool of kind 'meen'; did you mean 'mean' or 'sequence' or 'cls_mean'?",
         ),
         (
             "--batch 128 --accumulate 200",

@@ -15,7 +15,7 @@ from vitlab.explain.record import evaluating
 from vitlab.models.blueprint import Model
 
 COMPLETE = 0.01  # of the logit's change: the largest error of the sum
-_FIRST_STEPS, _MOST_STEPS = 32, 1024
+_FIRST_STEPS, _MOST_STEPS = 32, 4096  # ReLUs make the line a path of many corners
 _PASSES_AT_ONCE = 128
 
 
