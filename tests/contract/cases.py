@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from vitlab.models.blueprint import Blueprint, Model
+from vitlab.models.plain import Plain
 from vitlab.models.registry import blueprint, models
 
 from .miniature import miniature
@@ -42,6 +43,16 @@ def built(name: str) -> Model:
                 module.running_mean.normal_()
                 module.running_var.uniform_(0.5, 2)
     return model
+
+
+def grid(case: Blueprint) -> tuple[int, int]:
+    """Of the tokens that a model's features are."""
+    return case.patch.grid(case.image) if isinstance(case, Plain) else case.grids[-1]
+
+
+def last_width(case: Blueprint) -> int:
+    """Of one of them."""
+    return case.width if isinstance(case, Plain) else case.widths[-1]
 
 
 def images(name: str, count: int = 3) -> Tensor:

@@ -7,13 +7,18 @@ from typing import Any
 from vitlab.errors import UserError
 from vitlab.models.blueprint import Blueprint
 from vitlab.models.plain import Plain
+from vitlab.models.resnet import ResNet
 from vitlab.parts.patch import Patch
+from vitlab.parts.stem import Small, Wide
 
 HEAD_WIDTH = 8
+_SIDES = {Wide: 128, Small: 32}  # of images of which the last of four stages sees 4 x 4
 
 
 def miniature(blueprint: Blueprint) -> Blueprint:
     """The blueprint with sizes that a test can afford; parts, heads and patch as they were."""
+    if isinstance(blueprint, ResNet):
+        return blueprint.change(width=HEAD_WIDTH, depths=[1, 2, 1, 1], image=_SIDES[type(blueprint.stem)], classes=5)
     if not isinstance(blueprint, Plain):
         raise NotImplementedError(f"say here how a model of kind {blueprint.model_dump()['kind']!r} is made small")
     description = blueprint.model_dump()

@@ -3,8 +3,10 @@
 import pytest
 import torch
 
+from vitlab.models.plain import Plain
 from vitlab.models.registry import blueprint, models
 
+from .cases import grid, last_width
 from .miniature import image_of, miniature
 
 
@@ -14,7 +16,7 @@ def test_a_model_of_full_size_takes_its_images_and_gives_its_classes(name):
     with torch.device("meta"), torch.no_grad():
         model = described.build()
         logits = model(torch.empty(2, described.channels, *described.image))
-    assert logits.shape == (2, described.classes or described.width)  # a model without classes gives its features
+    assert logits.shape == (2, described.classes or last_width(described))  # a model without classes gives its features
     assert {tensor.device.type for tensor in (*model.parameters(), *model.buffers(), logits)} == {"meta"}
 
 
@@ -22,6 +24,7 @@ def test_a_model_of_full_size_takes_its_images_and_gives_its_classes(name):
 def test_its_miniature_has_the_same_parts(name):
     described, small = blueprint(name), miniature(blueprint(name))
     changed = {field for field in type(described).model_fields if getattr(described, field) != getattr(small, field)}
-    assert changed <= {"width", "depth", "image", "classes"}
-    assert small.patch.grid(small.image) == (4, 4)
-    assert small.image == image_of(described.patch, (4, 4))
+    assert changed <= {"width", "depth", "depths", "image", "classes"}
+    assert grid(small) == (4, 4)
+    if isinstance(described, Plain):
+        assert small.image == image_of(described.patch, (4, 4))

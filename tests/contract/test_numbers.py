@@ -6,7 +6,9 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from .cases import CASES, built, images
+from vitlab.models.plain import Plain
+
+from .cases import CASES, built, grid, images, last_width
 
 each_model = pytest.mark.parametrize("name", CASES)
 
@@ -17,12 +19,13 @@ FLAT = {"pool.weigh.bias": "added to every score alike, and softmax forgets it"}
 @each_model
 def test_logits_and_features_have_the_shapes_described(name):
     case, model, x = CASES[name], built(name), images(name)
-    rows, columns = case.patch.grid(case.image)
+    rows, columns = grid(case)
+    before, vectors = (case.prefix.count, case.pool.vectors) if isinstance(case, Plain) else (0, 1)
     features = model.features(x)
     assert model(x).shape == (3, 5)
     assert features.grid == (rows, columns)
-    assert features.tokens.shape == (3, case.prefix.count + rows * columns, case.width)
-    assert features.pooled.shape == (3, case.pool.vectors * case.width)
+    assert features.tokens.shape == (3, before + rows * columns, last_width(case))
+    assert features.pooled.shape == (3, vectors * last_width(case))
 
 
 @each_model
@@ -53,7 +56,7 @@ def test_evaluation_is_deterministic(name):
         assert torch.equal(model(x), model(x))
 
 
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.dropout])
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if getattr(case, "dropout", 0)])
 def test_training_with_dropout_is_not(name):
     model, x = copy.deepcopy(built(name)).train(), images(name)
     assert not torch.equal(model(x), model(x))
@@ -65,7 +68,8 @@ def test_float64_agrees_with_float32(name):
     with torch.no_grad():
         precise = copy.deepcopy(model).double()(x.double())
         assert precise.dtype == torch.float64
-        assert_close(model(x).double(), precise, rtol=1e-4, atol=1e-4)
+        size = max(1.0, float(precise.abs().max()))  # nothing holds the logits of a CNN with such weights near one
+        assert_close(model(x).double(), precise, rtol=1e-4, atol=1e-4 * size)
 
 
 @each_model

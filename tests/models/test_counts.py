@@ -53,6 +53,16 @@ PUBLISHED: dict[str, tuple[int, float | None]] = {
     "vit_base_patch14_reg4_dinov2": (86_582_016, None),
     "vit_large_patch14_dinov2": (304_367_616, None),
     "vit_large_patch14_reg4_dinov2": (304_370_688, None),
+    # torchvision 0.28; 200 layers: timm 1.0.31, and He et al. 2016; the small stem: as trained on CIFAR-10 elsewhere
+    "resnet18": (11_689_512, 1.81),
+    "resnet34": (21_797_672, 3.66),
+    "resnet50": (25_557_032, 4.09),
+    "resnet101": (44_549_160, 7.80),
+    "resnet152": (60_192_808, 11.51),
+    "resnet200": (64_673_832, None),
+    "resnet18_cifar_32": (11_173_962, 0.56),
+    "resnet34_cifar_32": (21_282_122, 1.16),
+    "resnet50_cifar_32": (23_520_842, 1.30),
 }
 
 

@@ -85,9 +85,9 @@ def profile(
     from vitlab.models import registry
 
     described = model
-    if isinstance(model, str):
+    if isinstance(model, str | Path):
         described = (
-            read_card(check_bundle(model) / CARD).blueprint if Path(model).is_dir() else registry.blueprint(model)
+            read_card(check_bundle(model) / CARD).blueprint if Path(model).is_dir() else registry.blueprint(str(model))
         )
     described = described.change(**changes)
     measured = None
