@@ -45,6 +45,17 @@ def check_writable(folder: Path) -> None:
         Path(tempfile.mkdtemp(prefix=".vitlab.", suffix=".partial", dir=there)).rmdir()
 
 
+def cache_folder(what: str) -> Path:
+    """Where things are kept that can be made again: below $VITLAB_CACHE, else the user's cache; it may not be there."""
+    if own := os.environ.get("VITLAB_CACHE"):
+        return Path(own) / what
+    try:
+        above = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:  # nobody's home
+        above = Path(tempfile.gettempdir())
+    return above / "vitlab" / what
+
+
 @contextlib.contextmanager
 def saying_why(path: Path) -> Iterator[None]:
     """Turn the system's refusal to write `path` into a sentence with the way out."""

@@ -3,12 +3,13 @@
 import pytest
 import torch
 
-from vitlab.data.order import BalancedBatches, BatchesInOrder, RepeatedBatches, Share, ShuffledBatches
+from vitlab.data.order import BalancedBatches, BatchesInOrder, NearbyBatches, RepeatedBatches, Share, ShuffledBatches
 
 COUNT, EPOCH = 103, 4
 MAKERS = {
     "shuffled": lambda batch, share: ShuffledBatches(COUNT, batch, 5, share),
     "repeated": lambda batch, share: RepeatedBatches(COUNT, batch, 5, 3, share),
+    "nearby": lambda batch, share: NearbyBatches([i // 9 for i in range(COUNT)], batch, 5, share, together=3),
     "balanced": lambda batch, share: BalancedBatches([i % 3 for i in range(COUNT)], batch, 5, share),
 }
 

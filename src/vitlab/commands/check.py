@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vitlab.commands.flags import Data, MaybePath, Switch
-from vitlab.data.sources import NAMED, check_source
+from vitlab.data.sources import check_source
+from vitlab.data.sources.kind import kind_of
 from vitlab.errors import UserError
 from vitlab.files import check_writable
 
@@ -27,7 +28,8 @@ def check(
     Findings are no failure: the exit code is 0 unless `--strict` is given.
 
     Args:
-        data: A folder of class folders, a list of images, or a data set by name.
+        data: What `vitlab train` takes: a folder of class folders, a list of images, images in Parquet files or tar
+            shards, or a data set by name.
         quarantine: Write the files to leave out to this list: undecodable ones, and the copy in `train` of a picture
             that another split has too (without a split of its own for test or val, copies within a class as well).
             Pictures with two labels are for you to decide.
@@ -36,7 +38,7 @@ def check(
         strict: End with exit code 1 if there are errors.
     """
     data = str(data)
-    is_folder = data not in NAMED and Path(data).is_dir()
+    is_folder = kind_of(data) == "folder"  # what training would refuse of one is a finding
     if root is not None or not is_folder:
         check_source(data, root)
     for file in (quarantine, page):

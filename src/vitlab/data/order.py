@@ -113,3 +113,23 @@ class BalancedBatches(ShuffledBatches):
 
     def order(self) -> Tensor:
         return self.weights.multinomial(self.count, replacement=True, generator=self.generator())
+
+
+class NearbyBatches(ShuffledBatches):
+    """Batches from a few parts of the data at a time (shards, say), so that a disk or a decoder's cache is not chased.
+
+    Parts are shuffled, taken `together` at a time, and the images of these shuffled among themselves.
+    """
+
+    def __init__(
+        self, parts: Sequence[int] | Tensor, batch: int, seed: int, share: Share = ALONE, together: int = 16
+    ) -> None:
+        self.parts, self.together = torch.as_tensor(parts), together
+        super().__init__(len(self.parts), batch, seed, share)
+
+    def order(self) -> Tensor:
+        random = self.generator()
+        rank = torch.randperm(int(self.parts.max()) + 1, generator=random)
+        shuffled = torch.randperm(self.count, generator=random)
+        turn = rank[self.parts[shuffled]] // self.together
+        return shuffled[turn.argsort(stable=True)]

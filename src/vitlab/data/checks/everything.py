@@ -20,8 +20,9 @@ from vitlab.data.checks.near import near
 from vitlab.data.checks.outcome import Checked
 from vitlab.data.checks.tree import walk
 from vitlab.data.decode import Picture, decode
-from vitlab.data.sources import NAMED, open_source
+from vitlab.data.sources import open_source
 from vitlab.data.sources.folder import folder
+from vitlab.data.sources.kind import kind_of
 from vitlab.data.sources.source import Samples, Source
 from vitlab.errors import UserError
 
@@ -67,12 +68,18 @@ def check_source(
         samples, i = at[key]
         return samples.read(i)
 
-    beside = None if data in NAMED else Path(data).parent.resolve()
-    tasks = list(_tasks(source, beside))
-    tops = {split: {name: f"{split}/{name}" for name in source.classes} for split in source.splits}
+    listed = kind_of(data) in ("list", "parquet")
+    tasks = list(_tasks(source, Path(data).parent.resolve() if listed else None))
+    tops = {split: _classes(source, samples, split) for split, samples in source.splits.items()}
     seen, findings = _look(tasks, picture, tops, tick)
+    findings += [Finding("to-know", ".", sentence) for sentence in source.said]
     splits = {split: sum(one.split == split for one in seen) for split in source.splits}
     return Checked(data, len(tasks), len(seen), len(source.classes), splits, findings), picture
+
+
+def _classes(source: Source, samples: Samples, split: str) -> dict[str, str]:
+    """The classes of a split with a name to speak of each by, since none has a folder."""
+    return {source.classes[label]: f"{split}/{source.classes[label]}" for label in sorted(set(samples.labels))}
 
 
 def _tasks(source: Source, beside: Path | None) -> Iterator[Task]:

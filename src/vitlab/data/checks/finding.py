@@ -34,6 +34,7 @@ KINDS = {
     "unreadable": Kind("error", "cannot be read"),
     "link-broken": Kind("error", "link to nothing"),
     "special": Kind("error", "no file but a pipe, socket or device"),
+    "to-know": Kind("warning", "to know before training"),
     "near-leak": Kind("warning", "nearly the same picture in two splits"),
     "near-conflict": Kind("warning", "nearly the same picture in two classes"),
     "duplicate": Kind("warning", "same picture twice in a class"),

@@ -4,7 +4,7 @@ import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vitlab.data.sources import cells, kind, named, rows
+from vitlab.data.sources import cells, kind, named, pattern, rows
 from vitlab.data.sources.layout import layout
 from vitlab.errors import UserError
 
@@ -31,6 +31,10 @@ def open_source(data: str, root: str | Path | None = None, fetch: bool = False) 
             from vitlab.data.sources.saved import saved
 
             return saved(Path(data))
+        case "shards":
+            from vitlab.data.sources.shards import shards
+
+            return shards(data)
         case "parquet" if _has_pictures(Path(data)):
             from vitlab.data.sources.parquet import parquet
 
@@ -53,10 +57,8 @@ def check_source(data: str, root: str | Path | None = None, fetch: bool = False)
     if found in ("digits", "named"):
         return
     if found is None and path.exists():
-        raise UserError(
-            f"{data} is a file; give the folder with one folder of images for each class, or a list of images "
-            f"({' or '.join(rows.SUFFIXES)})"
-        )
+        ways = f"or a list of images ({' or '.join(rows.SUFFIXES)}), or shards (.tar, not compressed)"
+        raise UserError(f"{data} is a file; give the folder with one folder of images for each class, {ways}")
     if found is None:
         close = difflib.get_close_matches(data.lower(), NAMED, cutoff=0.5)
         hint = f"did you mean {close[0]!r}?" if close else f"give a folder, or one of the names {', '.join(NAMED)}"
@@ -71,6 +73,8 @@ def check_source(data: str, root: str | Path | None = None, fetch: bool = False)
             rows.check_list(path)
         case "parquet" | "saved":
             cells.check_pyarrow(f"{data} holds tables")
+        case "shards":
+            pattern.find_shards(data)
         case "folder":
             layout(path)
 

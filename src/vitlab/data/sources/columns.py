@@ -11,7 +11,8 @@ from typing import Any
 
 from vitlab.errors import UserError, nearest
 
-_PICTURES, _LABELS = ("image", "img", "picture", "jpg", "png"), ("label", "labels", "class", "target", "fine_label")
+_PICTURES = ("image", "img", "picture", "jpg", "png")
+LABELS = ("label", "labels", "class", "target", "fine_label")
 _LARGEST_SCHEMA = 1 << 26  # bytes of JSON
 LONGEST_NAME = 200
 
@@ -35,8 +36,8 @@ def columns(schema: Any, what: str) -> Columns:
         told = f"; there are {', '.join(schema.names)}" if len(str(schema.names)) < 200 else ""
         raise UserError(f"{what} has no column of pictures: bytes, or bytes with a path, as `datasets` writes it{told}")
     numbered = [name for name in schema.names if _type(features, name) == "ClassLabel"]
-    plain = [name for name in _LABELS if name in schema.names]
-    label = next((name for name in _LABELS if name in numbered), next(iter([*numbered, *plain]), None))
+    plain = [name for name in LABELS if name in schema.names]
+    label = next((name for name in LABELS if name in numbered), next(iter([*numbered, *plain]), None))
     if label is None:
         close = nearest("label", [name for name in schema.names if name != picture and len(name) < 40])
         raise UserError(f"{what} has no column of labels; it wants a ClassLabel, or a column called label{close}")

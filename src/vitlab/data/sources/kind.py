@@ -1,14 +1,13 @@
 """What kind of data a person means, by what they typed and by names of files: nothing is opened, nothing imported."""
 
-import glob
 import os
-import re
 from pathlib import Path
 from typing import Literal
 
 from vitlab.data.listing import SUFFIXES
 from vitlab.data.sources import named
 from vitlab.data.sources.layout import packed
+from vitlab.data.sources.pattern import is_pattern
 
 Kind = Literal["digits", "named", "hub", "list", "parquet", "saved", "shards", "folder"]
 HUB = "hf:"
@@ -27,7 +26,7 @@ def kind_of(data: str) -> Kind | None:
     if path.is_dir():
         return _of_folder(path)
     if not path.exists():
-        return "shards" if _is_pattern(data) else None
+        return "shards" if data.lower().endswith(".tar") and is_pattern(data) else None
     suffix = path.suffix.lower()
     return {".csv": "list", ".parquet": "parquet", ".tar": "shards"}.get(suffix)  # type: ignore[return-value]
 
@@ -48,7 +47,3 @@ def _has_images(path: Path) -> bool:
         if any(Path(name).suffix.lower() in SUFFIXES for name in files):
             return True
     return False
-
-
-def _is_pattern(data: str) -> bool:
-    return data.lower().endswith(".tar") and (re.search(r"\{.*\}", data) is not None or glob.has_magic(data))

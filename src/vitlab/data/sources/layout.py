@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from vitlab.data.listing import folders_in
@@ -28,18 +29,16 @@ def layout(root: Path) -> tuple[dict[str, Path], tuple[str, ...]]:
     return splits, classes
 
 
-def by_split(root: Path, suffix: str) -> dict[str, list[Path]]:
-    """The files below a folder that end so, sorted, by the split that their name says, or else their folder's."""
+def by_split(root: Path, files: Iterable[Path]) -> dict[str, list[Path]]:
+    """Files below a folder by the split that their name says, or else their folder's; all are train's if none says."""
     found: dict[str, list[Path]] = {}
-    for path in packed(root, suffix):
+    for path in files:
         found.setdefault(_named_split(path.relative_to(root)) or "", []).append(path)
     if "" in found and len(found) > 1:
         raise UserError(
             f"{found[''][0]} says nothing of train, val or test in its name, as others in {root} do; "
             "rename it, or take it away"
         )
-    if not found:
-        raise UserError(f"{root} holds no {suffix} files")
     return {split or "train": paths for split, paths in found.items()}
 
 

@@ -17,7 +17,7 @@ from vitlab.data.available import too_much
 from vitlab.data.sources.cells import check_pyarrow, labels, parquet_file, picture, sensible
 from vitlab.data.sources.columns import Columns, columns
 from vitlab.data.sources.labelled import Label, Pictures, labelled
-from vitlab.data.sources.layout import by_split
+from vitlab.data.sources.layout import by_split, packed
 from vitlab.data.sources.source import Source
 from vitlab.errors import UserError
 
@@ -38,7 +38,7 @@ def parquet(place: Path) -> Source:
     """The pictures in a Parquet file, or in all those below a folder."""
     check_pyarrow(f"{place} holds Parquet")
     name = place.resolve().stem if place.is_file() else place.resolve().name
-    files = {"train": [place]} if place.is_file() else by_split(place, ".parquet")
+    files = {"train": [place]} if place.is_file() else by_split(place, packed(place, ".parquet"))
     chosen: Columns | None = None
     splits = {}
     for split, paths in files.items():
