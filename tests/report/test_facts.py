@@ -7,7 +7,6 @@ import pytest
 
 from vitlab.errors import UserError
 from vitlab.report import curves, facts
-from vitlab.report.evaluation import wilson
 from vitlab.report.picture import picture
 
 from .sample import png
@@ -24,6 +23,13 @@ def test_epochs_are_merged_as_by_hand(run: Path) -> None:
 def test_rows_in_any_order_and_missing_columns(bare: Path) -> None:
     (bare / "metrics.csv").write_text("val_loss,epoch,other\n0.5,2,x\n,1,\n0.9,1,y\n,,\n")
     assert facts.read(bare).epochs == (curves.Epoch(1, val_loss=0.9), curves.Epoch(2, val_loss=0.5))
+
+
+def test_the_row_that_closes_an_epoch_has_the_mean_of_all_of_it(bare: Path) -> None:
+    """Rows of single steps come before it; a run stopped in mid-epoch has those alone."""
+    rows = "1,1,9.0,\n1,5,1.0,\n1,9,4.5,0.25\n2,10,4.0,\n2,14,3.0,\n"
+    (bare / "metrics.csv").write_text(f"epoch,step,train_loss,val_loss\n{rows}")
+    assert [epoch.train_loss for epoch in facts.read(bare).epochs] == [4.5, 3.5]
 
 
 def test_best_and_broken_epochs(run: Path, bare: Path) -> None:
@@ -48,13 +54,6 @@ def test_classes_and_confused_pairs(run: Path) -> None:
     assert pairs[0] == ("三角形", "circle", 3, 0.3)
     assert len(pairs) == 2
     assert len(found.confused(99)) == 3
-
-
-def test_wilson_interval_of_a_published_example() -> None:
-    # Newcombe 1998, Statistics in Medicine 17, table I: 81 of 263 and 0 of 20.
-    assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
-    assert wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
-    assert wilson(0, 0) == (0.0, 1.0)
 
 
 def test_speed_and_time(run: Path) -> None:

@@ -143,7 +143,7 @@ def test_mistakes_cost_plan_and_command(html: str, seen: Reader) -> None:
     assert "97.0% circle" in seen.text
     assert "1.0% 三角形" in seen.text
     assert "blocks85085.0%" in seen.text
-    assert "16 KiB in all, for a batch of 64 images." in seen.text
+    assert "16 KiB in all, for a batch of 64 images; counted in float32" in seen.text
     assert seen.text.count("AdamW suits transformers.") == 1
     assert seen.text.count("Everything fits in memory.") == 1
     assert COMMAND in seen.text
@@ -233,3 +233,12 @@ def test_colours_are_readable(theme: int) -> None:
         strength = float(base) + float(slope)
         cell = tuple(strength * c + (1 - strength) * p for c, p in zip(triples[kind], hexes["paper"], strict=True))
         assert contrast(hexes["ink"], cell) >= 4.5, kind
+
+
+def test_what_the_plan_says_of_the_data_is_not_said_twice(run: Path) -> None:
+    card = json.loads((run / "bundle" / "model.json").read_text())
+    card["data"]["train"] = 1077  # as in the plan
+    (run / "bundle" / "model.json").write_text(json.dumps(card))
+    body = page.render(facts.read(run)).split('id="data"')[1].split("</section>")[0]
+    assert body.count("1077") == 1
+    assert body.count("c0ffee") == 1

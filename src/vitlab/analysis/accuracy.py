@@ -2,7 +2,6 @@
 
 import base64
 import io
-import math
 
 import torch
 from PIL import Image
@@ -10,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from torch import Tensor
 from torch.nn import functional
 
+from vitlab.analysis.interval import wilson
 from vitlab.bundle import Bundle
 from vitlab.data.memory import Pictures
 
@@ -90,14 +90,6 @@ def evaluate(bundle: Bundle, pictures: Pictures, split: str, mirrored: bool = Fa
         confusion=tuple(tuple(row) for row in confusion.tolist()),
         mistakes=_mistakes(pictures, probabilities, predicted),
     )
-
-
-def wilson(right: int, count: int, z: float = 1.959964) -> tuple[float, float]:
-    """Wilson's 95 % interval for a share: sound near 0 and 1, where the usual one is not."""
-    share, spread = right / count, z * z / count
-    middle = (share + spread / 2) / (1 + spread)
-    half = z / (1 + spread) * math.sqrt(share * (1 - share) / count + spread / (4 * count))
-    return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
 def calibration_error(sure: Tensor, right: Tensor, bins: int = _BINS) -> float:

@@ -8,11 +8,7 @@ import base64
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
-
-import jinja2
-from markupsafe import Markup
 
 from vitlab.data.checks.finding import KINDS, SEVERITIES, Finding, Severity, shown
 from vitlab.data.checks.outcome import Checked, plural
@@ -20,6 +16,7 @@ from vitlab.data.checks.sight import in_colour
 from vitlab.data.decode import Picture
 from vitlab.errors import UserError
 from vitlab.files import write_text
+from vitlab.report import frame
 
 SIDE = 160  # pixels of a thumbnail's longer side: twice the width it is shown at
 PICTURED = 12  # findings of a kind that are shown with pictures
@@ -68,14 +65,8 @@ def write(path: Path, found: Checked, picture: Callable[[str], Picture], command
 
 def render(found: Checked, picture: Callable[[str], Picture], command: str) -> str:
     """The page as text."""
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_asset),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    return environment.get_template("check.html").render(
+    page = frame.environment().get_template("check.html")
+    return page.render(
         found=found,
         name=shown(Path(found.data).name or found.data),
         counts=[(severity, found.count(severity)) for severity in SEVERITIES],
@@ -84,8 +75,8 @@ def render(found: Checked, picture: Callable[[str], Picture], command: str) -> s
         left_out=len(found.leave_out),
         command=shown(command),
         plural=plural,
-        style=Markup(_asset("page.css") + _asset("check.css")),
-        policy="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",
+        style=frame.style("page.css", "check.css"),
+        policy=frame.policy(),
     )
 
 
@@ -114,7 +105,3 @@ def _thumb(picture: Callable[[str], Picture], key: str) -> Thumb | None:
     held = io.BytesIO()
     image.save(held, kind)
     return Thumb(f"data:image/{kind.lower()};base64,{base64.b64encode(held.getvalue()).decode()}", *image.size)
-
-
-def _asset(name: str) -> str:
-    return resources.files("vitlab.report").joinpath(name).read_text(encoding="utf-8")

@@ -1,8 +1,8 @@
 """Learning curves from `metrics.csv`, one record an epoch.
 
 The file is a log: an epoch may have many rows, some with training figures alone, some with validation
-figures alone, most cells empty. Training figures are averaged over their epoch (they were measured batch by
-batch, while the weights moved); of everything else the last value stands.
+figures alone, most cells empty. Of each figure the last value stands: the row that closes an epoch has the mean over
+all of it. Where no row closes it, as when a run was stopped, training figures are the mean of the rows there are.
 """
 
 import csv
@@ -53,10 +53,14 @@ def read_curves(path: Path) -> tuple[Epoch, ...]:
         if not number.is_integer():
             raise UserError(f"{path}, line {reader.line_num}: epoch {number} is not a whole number")
         cells = gathered.setdefault(int(number), {})
-        for name in AVERAGED + LAST:
-            measured = _number(row.get(name), name, path, reader.line_num)
-            if measured is not None:
-                cells.setdefault(name, []).append(measured)
+        named = ((name, _number(row.get(name), name, path, reader.line_num)) for name in AVERAGED + LAST)
+        measured = {name: value for name, value in named if value is not None}
+        closes = "val_loss" in measured or "val_accuracy" in measured
+        for name, value in measured.items():
+            if closes and name in AVERAGED:
+                cells[name] = [value]
+            else:
+                cells.setdefault(name, []).append(value)
     return tuple(_merge(epoch, gathered[epoch]) for epoch in sorted(gathered))
 
 

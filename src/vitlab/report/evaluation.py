@@ -4,16 +4,13 @@ The confusion matrix has a row for each true class and a column for each answer.
 about errors is computed from it, so that no two places of the page can disagree.
 """
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
+from vitlab.analysis.interval import wilson
 from vitlab.errors import UserError
 from vitlab.report.checked import read_json
 from vitlab.report.picture import Picture, picture
-
-# Two-sided 95% of a normal distribution, for the interval of each class.
-Z = 1.959964
 
 
 @dataclass(frozen=True)
@@ -100,16 +97,6 @@ class Evaluation:
     def pictures(self) -> list[tuple[Mistake, Picture | None]]:
         """The mistakes with their images, where an image was kept."""
         return [(mistake, picture(mistake.png) if mistake.png else None) for mistake in self.mistakes]
-
-
-def wilson(right: int, images: int) -> tuple[float, float]:
-    """Wilson's 95% interval of a share: sound for few images and for shares near 0 and 1."""
-    if not images:
-        return 0.0, 1.0
-    share, weight = right / images, Z * Z / images
-    middle = (share + weight / 2) / (1 + weight)
-    half = Z * math.sqrt(share * (1 - share) / images + weight / (4 * images)) / (1 + weight)
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def read_evaluation(path: Path) -> Evaluation | None:

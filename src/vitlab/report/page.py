@@ -5,11 +5,8 @@ or to run any script but ours (known by its hash). Everything that comes from ou
 goes through jinja's escaping; only `chart` and the two files of this folder are trusted as markup.
 """
 
-import base64
-import hashlib
 import math
 import shlex
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from vitlab.files import write_text
-from vitlab.report import chart, curves, plan, wording
+from vitlab.report import chart, curves, frame, plan, wording
 from vitlab.report.evaluation import Evaluation
 from vitlab.report.facts import RunFacts, read
 
@@ -43,8 +40,7 @@ def write(run: Path) -> Path:
 
 def render(facts: RunFacts) -> str:
     """The page as text."""
-    script = _asset("page.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    script = frame.asset("page.js")
     sections, other_reasons = plan.sections(facts.plan)
     found = facts.evaluation
     page = _environment().get_template("page.html")
@@ -74,12 +70,11 @@ def render(facts: RunFacts) -> str:
         sections=sections,
         other_reasons=other_reasons,
         preprocess=list(plan.flatten(facts.preprocess)),
-        fingerprint=list(plan.flatten(facts.bundle.data)) if facts.bundle else [],
+        fingerprint=_told_by_bundle_alone(facts),
         versions=list(plan.flatten(facts.bundle.versions)) if facts.bundle else [],
-        style=Markup(_asset("page.css")),
+        style=frame.style("page.css"),
         script=Markup(script),
-        policy=f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'; "
-        "base-uri 'none'; form-action 'none'",
+        policy=frame.policy(script),
     )
 
 
@@ -180,6 +175,12 @@ def matrix(found: Evaluation) -> list[tuple[str, list[tuple[int, str]]]]:
     return rows
 
 
+def _told_by_bundle_alone(facts: RunFacts) -> list[plan.Entry]:
+    """What the bundle says of its data that the plan does not say already."""
+    said = facts.bundle.data if facts.bundle else {}
+    return list(plan.flatten({name: value for name, value in said.items() if facts.plan.data.get(name) != value}))
+
+
 def _points(facts: RunFacts, column: str) -> tuple[tuple[float, float], ...]:
     measured = ((e.epoch, getattr(e, column)) for e in facts.epochs)
     return tuple((epoch, value) for epoch, value in measured if value is not None)
@@ -205,19 +206,8 @@ def _thinned(epochs: tuple[curves.Epoch, ...]) -> list[curves.Epoch]:
     return list(reversed(epochs[::-1][::step]))
 
 
-def _asset(name: str) -> str:
-    return resources.files("vitlab.report").joinpath(name).read_text(encoding="utf-8")
-
-
 def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_asset),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=jinja2.StrictUndefined,
-    )
+    environment = frame.environment()
     written: dict[str, Any] = {
         name: getattr(wording, name)
         for name in ("count", "percent", "figure", "size", "duration", "moment", "value", "words", "short_count")

@@ -1,0 +1,1 @@
+"""What is measured of a model, against the measuring written out."""

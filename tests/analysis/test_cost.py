@@ -1,0 +1,66 @@
+"""Memory of a training step: what was predicted without computing against the bytes that torch then allocates."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch.nn import functional
+from torch.profiler import ProfilerActivity, profile
+
+import vitlab
+from vitlab.analysis.cost import cost
+from vitlab.models.blueprint import Model
+
+WITHIN = 0.1
+
+
+def _allocated(model: Model, images: torch.Tensor, labels: torch.Tensor) -> tuple[int, int]:
+    """Most bytes at one time in the second step of AdamW; those of weights, gradients and moments alone."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-6, fused=True)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        functional.cross_entropy(model(images), labels).backward()
+        optimizer.step()
+
+    step()
+    weights = sum(tensor.nbytes for tensor in model.state_dict().values())
+    gradients = sum(p.grad.nbytes for p in model.parameters() if p.grad is not None)
+    state = [value for each in optimizer.state.values() for value in each.values()]
+    resident = weights + gradients + sum(value.nbytes for value in state if isinstance(value, torch.Tensor))
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiled:
+        step()
+    found = profiled.profiler
+    assert found is not None
+    assert found.kineto_results is not None
+    events = [event for event in found.kineto_results.events() if event.name() == "[memory]"]
+    held = most = 0
+    for event in sorted(events, key=lambda event: event.start_ns()):
+        held += event.nbytes()
+        most = max(most, held)
+    return resident + images.nbytes + most, resident
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("vit_cifar_small_patch4_32", {"depth": 4}),
+        ("vit_cifar_small_patch4_32", {"depth": 4, "dropout": 0.0}),
+        ("vit_cifar_patch8_32", {"depth": 2}),
+        ("vit_few_patch2_8", {}),
+        ("vit_tiny_patch16_224", {"depth": 2, "block__attention__core": "performer"}),
+        (
+            "vit_tiny_patch16_224",
+            {"depth": 2, "block__attention__core": "window", "prefix": {"cls": False}, "pool": "mean"},
+        ),
+    ],
+)
+def test_memory_is_predicted_to_a_tenth(name: str, changes: dict[str, Any]) -> None:
+    blueprint, batch = vitlab.blueprint(name).change(**changes), 16
+    memory = cost(blueprint, batch).memory
+    torch.manual_seed(0)
+    images = torch.randn(batch, blueprint.channels, *blueprint.image)
+    labels = torch.randint(blueprint.classes, (batch,))
+    most, resident = _allocated(blueprint.build().train(), images, labels)
+    assert memory.weights + memory.gradients + memory.optimizer == pytest.approx(resident, rel=0.01)
+    assert memory.total == pytest.approx(most, rel=WITHIN)
