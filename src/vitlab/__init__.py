@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vitlab.bundle import Bundle as Bundle
-    from vitlab.bundle import load as load
     from vitlab.commands.check import check as check
     from vitlab.commands.evaluate import evaluate as evaluate
     from vitlab.commands.predict import predict as predict
@@ -20,9 +19,10 @@ if TYPE_CHECKING:
     from vitlab.errors import UserError as UserError
     from vitlab.models.blueprint import Blueprint as Blueprint
     from vitlab.models.registry import blueprint as blueprint
-    from vitlab.models.registry import create as create
     from vitlab.models.registry import models as models
     from vitlab.models.registry import register as register
+    from vitlab.weights.create import create as create
+    from vitlab.weights.load import load as load
 
 __version__ = "0.1.0"
 
@@ -32,9 +32,9 @@ _WHERE = {
     "UserError": "vitlab.errors",
     "blueprint": "vitlab.models.registry",
     "check": "vitlab.commands.check",
-    "create": "vitlab.models.registry",
+    "create": "vitlab.weights.create",
     "evaluate": "vitlab.commands.evaluate",
-    "load": "vitlab.bundle",
+    "load": "vitlab.weights.load",
     "models": "vitlab.models.registry",
     "predict": "vitlab.commands.predict",
     "profile": "vitlab.commands.profile",

@@ -6,16 +6,15 @@ takes memory; saving is whole or not at all.
 """
 
 import contextlib
-import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import torch
-from pydantic import BaseModel, ConfigDict, SerializeAsAny, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, SerializeAsAny, model_validator
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -24,13 +23,13 @@ from vitlab.bundle_path import CARD, WEIGHTS, check_bundle
 from vitlab.data.available import too_much
 from vitlab.data.decode import Picture, decode
 from vitlab.data.preprocess import Preprocess
-from vitlab.errors import UserError, explain_invalid
+from vitlab.errors import UserError
 from vitlab.files import replacing
 from vitlab.models import registry
 from vitlab.models.blueprint import Blueprint, Model
+from vitlab.strangers import read_json, sensible, some
 
 FORMAT = 1
-_LARGEST_CARD = 64 * 2**20
 _LARGEST_TABLES = 2**29  # bytes; computing them takes several times as much
 _BATCH = 64
 
@@ -125,18 +124,28 @@ def load(path: str | Path) -> Bundle:
     weights = found / WEIGHTS
     if not weights.is_file():
         raise UserError(f"{found} has no {WEIGHTS}: the bundle is not whole; copy or train it again")
-    with _sensible(found / CARD), torch.device("meta"):
-        empty = card.blueprint.build()
+    empty = sketch(card, found / CARD)
     state = _read_weights(weights, empty.state_dict())
-    _check_memory(empty, found / CARD)
+    return assemble(card, state, empty, found / CARD)
+
+
+def sketch(card: Card, where: Path) -> Model:
+    """The card's model without memory: names and shapes of its weights."""
+    with sensible(where), torch.device("meta"):
+        return card.blueprint.build()
+
+
+def assemble(card: Card, state: dict[str, Tensor], empty: Model, where: Path | str) -> Bundle:
+    """The card's model with these weights; `empty` is its sketch."""
+    check_memory(empty, where)
     # First values that are overwritten at once shall not cost anyone a seed.
-    with _sensible(found / CARD), torch.random.fork_rng(devices=[]):
+    with sensible(where), torch.random.fork_rng(devices=[]):
         model = card.blueprint.build()
     model.load_state_dict(state)
     return Bundle(model.eval(), card)
 
 
-def _check_memory(empty: Model, path: Path) -> None:
+def check_memory(empty: Model, path: Path | str) -> None:
     """Refuse what the header of the weights cannot show: tables computed when the model is built, and sheer size."""
     stored = {id(tensor) for tensor in empty.state_dict(keep_vars=True).values()}
     tables = sum(tensor.nbytes for tensor in empty.buffers() if id(tensor) not in stored)
@@ -151,7 +160,7 @@ def _check_memory(empty: Model, path: Path) -> None:
 
 def read_card(path: Path) -> Card:
     """The card, checked: format first, so that a newer one is called newer rather than wrong."""
-    data = _read_json(path)
+    data = read_json(path, "card of vitlab's", "copy the bundle again")
     registry.models()  # a blueprint's kind is known once its family is
     if not isinstance(data, dict) or type(data.get("format")) is not int:
         raise UserError(f"{path} has no format number; it is no card of vitlab's")
@@ -159,29 +168,8 @@ def read_card(path: Path) -> Card:
         raise UserError(f"{path} has format {data['format']}, newer than {FORMAT}, which is read here; update vitlab")
     if data["format"] < 1:
         raise UserError(f"{path} has format {data['format']}, which never was; it is no card of vitlab's")
-    with _sensible(path):
+    with sensible(path):
         return Card.model_validate(data)
-
-
-def _read_json(path: Path) -> Any:
-    """What a JSON file of a stranger holds: bounded in size, and any way of being broken is one sentence."""
-    again = "copy the bundle again"
-    try:
-        too_large = path.stat().st_size > _LARGEST_CARD
-        text = "" if too_large else path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise UserError(f"{path} is no text; {again}") from None
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from None
-    if too_large:
-        raise UserError(f"{path} is larger than any card is ({_LARGEST_CARD >> 20} MiB); it is none of vitlab's")
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise UserError(f"{path} is not whole JSON ({error.msg.lower()} in {where}); {again}") from None
-    except (ValueError, RecursionError):  # a number of too many digits, lists in lists in lists
-        raise UserError(f"{path} is no card of vitlab's; {again}") from None
 
 
 def _read_weights(path: Path, wanted: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -189,10 +177,10 @@ def _read_weights(path: Path, wanted: dict[str, Tensor]) -> dict[str, Tensor]:
     with _whole(path), safe_open(path, framework="pt") as file:
         found = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118  not a dict
         if missing := sorted(wanted.keys() - found.keys()):
-            raise UserError(f"{path} lacks {_some(missing)}: these weights are not of the model that {CARD} describes")
+            raise UserError(f"{path} lacks {some(missing)}: these weights are not of the model that {CARD} describes")
         if extra := sorted(found.keys() - wanted.keys()):
             raise UserError(
-                f"{path} has {_some(extra)} too many: these weights are not of the model that {CARD} describes"
+                f"{path} has {some(extra)} too many: these weights are not of the model that {CARD} describes"
             )
         for name, like in wanted.items():
             if found[name] != tuple(like.shape):
@@ -202,20 +190,6 @@ def _read_weights(path: Path, wanted: dict[str, Tensor]) -> dict[str, Tensor]:
         if state[name].is_floating_point() != like.is_floating_point():
             raise UserError(f"{path}: {name} holds {state[name].dtype}, the model in {CARD} wants {like.dtype}")
     return state
-
-
-@contextlib.contextmanager
-def _sensible(path: Path) -> Iterator[None]:
-    """Whatever a stranger's blueprint makes of the parts it names is one sentence about the file."""
-    try:
-        yield
-    except ValidationError as error:
-        raise explain_invalid(error, str(path)) from None
-    except UserError:
-        raise
-    except Exception as error:  # a negative deviation, a width beyond any number: torch raises what it likes
-        reason = next(iter(str(error).splitlines()), "") or type(error).__name__
-        raise UserError(f"{path} describes a model that cannot be built ({reason[:120]})") from None
 
 
 @contextlib.contextmanager
@@ -239,10 +213,6 @@ def _whole(path: Path) -> Iterator[None]:
         raise UserError(f"{path} is truncated or no safetensors file ({reason}); copy or train it again") from None
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from None
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _picture(image: str | Path | Picture) -> Picture:
