@@ -29,7 +29,7 @@ def check(
 
     Args:
         data: What `vitlab train` takes: a folder of class folders, a list of images, images in Parquet files or tar
-            shards, or a data set by name.
+            shards, a data set by name or of the hub (hf:NAME).
         quarantine: Write the files to leave out to this list: undecodable ones, and the copy in `train` of a picture
             that another split has too (without a split of its own for test or val, copies within a class as well).
             Pictures with two labels are for you to decide.

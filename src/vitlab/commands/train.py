@@ -56,8 +56,9 @@ def train(
     Args:
         data: digits, cifar10, cifar100, mnist or fashion-mnist; a folder with one folder of images for each class (with
             or without train, val, test above); a list of files (CSV or Parquet: path, label and perhaps split);
-            images inside Parquet files, or in a data set that `datasets` has saved; or WebDataset shards: a tar file, a
-            folder of them, or a pattern in quotes such as 'pets-{0000..0099}.tar'.
+            images inside Parquet files, or in a data set that `datasets` has saved; WebDataset shards (a tar file, a
+            folder of them, or a pattern in quotes such as 'pets-{0000..0099}.tar'); or hf:NAME[:CONFIG], a data set of
+            the Hugging Face hub.
         root: Folder with the files of a data set known by name; $VITLAB_DATA or data/ if not given.
         fetch: Get those files from their published address where they are missing.
         quarantine: A list of files to leave out, as `vitlab check DATA --quarantine FILE` writes it.

@@ -4,7 +4,7 @@ import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vitlab.data.sources import cells, kind, named, pattern, rows
+from vitlab.data.sources import cells, kind, named, pattern, repository, rows
 from vitlab.data.sources.layout import layout
 from vitlab.errors import UserError
 
@@ -15,7 +15,7 @@ NAMED = ("digits", *named.NAMES)
 
 
 def open_source(data: str, root: str | Path | None = None, fetch: bool = False) -> "Source":
-    """The data that a name (`digits`, `cifar10`), the path of a folder or the path of a list stands for.
+    """The data that a name (`digits`, `cifar10`, `hf:NAME`), a path or a pattern of shards stands for.
 
     The files of a named data set lie below `root`, and are brought there from the published address if `fetch` is set.
     """
@@ -35,6 +35,10 @@ def open_source(data: str, root: str | Path | None = None, fetch: bool = False) 
             from vitlab.data.sources.shards import shards
 
             return shards(data)
+        case "hub":
+            from vitlab.data.sources.hub import hub
+
+            return hub(data)
         case "parquet" if _has_pictures(Path(data)):
             from vitlab.data.sources.parquet import parquet
 
@@ -69,6 +73,8 @@ def check_source(data: str, root: str | Path | None = None, fetch: bool = False)
             "leave them out"
         )
     match found:
+        case "hub":
+            repository.check_repository(data)
         case "list" | "parquet" if path.is_file():
             rows.check_list(path)
         case "parquet" | "saved":

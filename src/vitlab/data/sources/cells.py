@@ -5,7 +5,7 @@ pyarrow is imported here alone, when a table is opened; the extra `hub` brings i
 
 import importlib
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,9 +50,13 @@ def sensible(path: Path, kind: str) -> Iterator[None]:
 
 
 def _unreadable(path: Path, kind: str, error: Exception) -> UserError:
+    return UserError(f"{path} is no {kind} file that can be read ({reason(error)}); write it again")
+
+
+def reason(error: Exception) -> str:
+    """What another library raised, to be put into a sentence."""
     words = "".join(letter if letter.isprintable() else " " for letter in str(error)).split()
-    reason = " ".join(words)[:120].rstrip(".") or type(error).__name__
-    return UserError(f"{path} is no {kind} file that can be read ({reason}); write it again")
+    return " ".join(words)[:120].rstrip(".") or type(error).__name__
 
 
 def labels(column: Any) -> "list[Label]":
@@ -60,15 +64,17 @@ def labels(column: Any) -> "list[Label]":
     return [cell if cell is None or isinstance(cell, int | str) else str(cell) for cell in column.to_pylist()]
 
 
-def picture(cell: Any, key: str, below: Path | None) -> tuple[str, bytes]:
-    """Name and bytes of a picture; one that lies outside the table is read from below a folder of our own alone."""
+def picture(cell: Any, key: str, below: Sequence[Path] = ()) -> tuple[str, bytes]:
+    """Name and bytes of a picture; one that lies outside the table is read from below these folders alone."""
     found = cell.as_py()
     held, path = (found.get("bytes"), found.get("path")) if isinstance(found, dict) else (found, None)
     suffix = Path(path).suffix if isinstance(path, str) and path.isprintable() and len(path) < 4096 else ""
     if held is not None:
         return key + suffix, held
-    if below is not None and isinstance(path, str) and Path(path).resolve().is_relative_to(below.resolve()):
-        return key + suffix, _content(Path(path), key)
+    if isinstance(path, str) and "\0" not in path:
+        place = Path(path).resolve()
+        if any(place.is_relative_to(folder) for folder in below):
+            return key + suffix, _content(place, key)
     raise UserError(f"{key} holds no picture but {'the path of one' if path else 'nothing'}; write the pictures too")
 
 

@@ -8,9 +8,9 @@ from vitlab.data.listing import SUFFIXES
 from vitlab.data.sources import named
 from vitlab.data.sources.layout import packed
 from vitlab.data.sources.pattern import is_pattern
+from vitlab.data.sources.repository import HUB
 
 Kind = Literal["digits", "named", "hub", "list", "parquet", "saved", "shards", "folder"]
-HUB = "hf:"
 _SAVED = ("dataset_dict.json", "state.json")
 
 

@@ -87,7 +87,7 @@ def _pictures(split: str, groups: Sequence[Group], found: Sequence[Label], colum
     reader = _Reader(groups, column)
     keys = tuple(f"{split}/{i:06d}" for i in range(len(found)))
     parts = tuple(number for number, group in enumerate(groups) for _ in range(group.rows))
-    return Pictures(keys, found, lambda i: picture(reader.cell(i), keys[i], None), parts)
+    return Pictures(keys, found, lambda i: picture(reader.cell(i), keys[i]), parts)
 
 
 class _Reader:

@@ -2,10 +2,10 @@
 
 import json
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from vitlab.data.sources.cells import check_pyarrow, labels, module, picture, sensible
 from vitlab.data.sources.columns import Columns, columns
@@ -16,22 +16,32 @@ from vitlab.errors import UserError
 
 MARKS = ("dataset_dict.json", "state.json")
 _LARGEST_JSON = 1 << 26
+T = TypeVar("T")
 
 
 def saved(root: Path) -> Source:
     """The data set in a folder: one split, or a folder for each of several."""
     check_pyarrow(f"{root} holds Arrow files")
-    said, tables = [], dict[str, list[Any]]()
-    for name, folder in _folders(root).items():
-        split = SPLITS.get(name.lower())
-        if split is None or split in tables:
-            said.append(f"its split {name[:60]!r} is passed over")
-            continue
-        tables[split] = [_table(path) for path in _files(folder)]
+    splits, said = known_splits(_folders(root))
+    tables = {split: [_table(path) for path in _files(folder)] for split, folder in splits.items()}
     return of_tables(root.resolve().name, tables, said)
 
 
-def of_tables(name: str, tables: dict[str, list[Any]], said: Sequence[str] = (), below: Path | None = None) -> Source:
+def known_splits(named: Mapping[str, T]) -> tuple[dict[str, T], list[str]]:
+    """What is of train, val and test, by any of their names; of the rest it is said that it is passed over."""
+    known, said = dict[str, T](), []
+    for name, held in named.items():
+        split = SPLITS.get(name.lower())
+        if split is None or split in known:
+            said.append(f"its split {name[:60]!r} is passed over")
+        else:
+            known[split] = held
+    return known, said
+
+
+def of_tables(
+    name: str, tables: Mapping[str, list[Any]], said: Sequence[str] = (), below: Sequence[Path] = ()
+) -> Source:
     """The source of pyarrow tables by split; pictures that they name by a path are read from `below` alone."""
     chosen: Columns | None = None
     splits = {}
@@ -48,7 +58,7 @@ def of_tables(name: str, tables: dict[str, list[Any]], said: Sequence[str] = (),
     return labelled(name, splits, chosen.names, said)
 
 
-def _pictures(split: str, tables: Sequence[Any], chosen: Columns, below: Path | None) -> Pictures:
+def _pictures(split: str, tables: Sequence[Any], chosen: Columns, below: Sequence[Path]) -> Pictures:
     chunks = [chunk for table in tables for chunk in table.column(chosen.picture).chunks if len(chunk)]
     starts = [0, *accumulate(map(len, chunks))]
     found = [label for table in tables for label in labels(table.column(chosen.label))]
