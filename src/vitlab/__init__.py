@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from vitlab.bundle import Bundle as Bundle
     from vitlab.commands.check import check as check
     from vitlab.commands.evaluate import evaluate as evaluate
+    from vitlab.commands.explain import explain as explain
     from vitlab.commands.predict import predict as predict
     from vitlab.commands.profile import profile as profile
     from vitlab.commands.report import report as report
@@ -34,6 +35,7 @@ _WHERE = {
     "check": "vitlab.commands.check",
     "create": "vitlab.weights.create",
     "evaluate": "vitlab.commands.evaluate",
+    "explain": "vitlab.commands.explain",
     "load": "vitlab.weights.load",
     "models": "vitlab.models.registry",
     "predict": "vitlab.commands.predict",
@@ -59,8 +61,11 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """Keeps `vitlab.models` and `vitlab.report` the functions they are: importing the rooms of the same names would
-    otherwise put the rooms in their place. `from vitlab.models.registry import ...` finds the rooms all the same."""
+    """Keeps `vitlab.models`, `vitlab.explain` and `vitlab.report` the functions they are.
+
+    Importing the rooms of the same names would otherwise put the rooms in their place.
+    `from vitlab.models.registry import ...` finds the rooms all the same.
+    """
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _WHERE and isinstance(value, ModuleType)):

@@ -19,6 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from vitlab import notebook
 from vitlab.bundle_path import CARD, WEIGHTS, check_bundle
 from vitlab.data.available import too_much
 from vitlab.data.decode import Picture, decode
@@ -76,6 +77,9 @@ class Prediction:
     def __str__(self) -> str:
         return f"{self.label} ({self.probability:.1%})"
 
+    def _repr_html_(self) -> str:
+        return notebook.bars(str(self), list(self.probabilities.items())[:5])
+
 
 @dataclass(frozen=True)
 class Bundle:
@@ -88,12 +92,24 @@ class Bundle:
     def classes(self) -> tuple[str, ...]:
         return self.card.classes
 
+    def _repr_html_(self) -> str:
+        parameters = sum(parameter.numel() for parameter in self.model.parameters())
+        size, channels = self.card.preprocess.size, self.card.preprocess.channels
+        rows = {
+            "model": f"{self.card.blueprint.name}, {parameters:,} parameters",
+            "images": f"{size[0]}x{size[1]}, {channels} channels",
+            "classes": some(self.classes),
+            **{name: f"{value:.4g}" for name, value in self.card.metrics.items()},
+            "made by": self.card.command,
+        }
+        return notebook.table(f"bundle of {self.card.blueprint.name}", rows.items())
+
     def predict(self, images: str | Path | Picture | Iterable[str | Path | Picture]) -> list[Prediction]:
         """Labels with probabilities for paths, PIL images or uint8 arrays (rows, columns[, channels]), in batches."""
         found: list[Prediction] = []
         for batch in _in_batches(images):
             fitted = torch.stack([self.card.preprocess.fit(_picture(image)) for image in batch])
-            found += [self._prediction(row) for row in self.probabilities(fitted)]
+            found += [self.prediction(row) for row in self.probabilities(fitted)]
         return found
 
     @torch.inference_mode()
@@ -111,7 +127,8 @@ class Bundle:
                 save_file(state, beside / WEIGHTS, metadata={"format": "pt"})
             (beside / CARD).write_text(self.card.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
-    def _prediction(self, row: Tensor) -> Prediction:
+    def prediction(self, row: Tensor) -> Prediction:
+        """Probabilities of one image, ranked and named."""
         ranked = {self.classes[i]: float(row[i]) for i in row.argsort(descending=True).tolist()}
         label = next(iter(ranked))
         return Prediction(label, ranked[label], ranked)

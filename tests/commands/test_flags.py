@@ -11,10 +11,12 @@ Refused = Callable[..., str]
     ("words", "sentence"),
     [
         ("trian digits", "no command 'trian'; did you mean 'train'?"),
-        ("xyzzy", "no command 'xyzzy'; there are train, evaluate, predict, check, report, models, profile"),
+        ("xyzzy", "no command 'xyzzy'; there are train, evaluate, predict, explain, check, report, models, profile"),
         ("train", "train wants DATA; `vitlab train --help` says what that is"),
         ("evaluate", "evaluate wants RUN; `vitlab evaluate --help` says what that is"),
         ("predict", "predict wants RUN; `vitlab predict --help` says what that is"),
+        ("explain", "explain wants RUN; `vitlab explain --help` says what that is"),
+        ("explain a --methods rollout", "explain has no flag --methods; did you mean --method?"),
         ("report", "report wants RUN; `vitlab report --help` says what that is"),
         ("profile", "profile wants MODEL; `vitlab profile --help` says what that is"),
         ("train digits --eopchs 3", "train has no flag --eopchs; did you mean --epochs?"),

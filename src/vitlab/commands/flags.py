@@ -25,3 +25,10 @@ MaybeInt = Annotated[int | None, _shown_as("INT", help_behavior_hint="")]
 MaybeFloat = Annotated[float | None, _shown_as("FLOAT", help_behavior_hint="")]
 MaybePath = Annotated[Path | None, _shown_as("PATH", help_behavior_hint="")]
 Switch = Annotated[bool, tyro.conf.FlagCreatePairsOff, tyro.conf.arg(help_behavior_hint="")]
+
+# A loaded bundle in Python, a path on the command line.
+RunOrBundle = Annotated[tyro.conf.Positional[Any], _shown_as("RUN", constructor=Path)]
+MaybeImages = Annotated[tyro.conf.Positional[tuple[Path, ...]], _shown_as("[IMAGE ...]", help_behavior_hint="")]
+MaybeWord = Annotated[str | None, _shown_as("NAME", help_behavior_hint="")]
+Names = Annotated[tuple[str, ...], _shown_as("NAME [NAME ...]", help_behavior_hint="")]
+Count = Annotated[int, _shown_as("INT")]

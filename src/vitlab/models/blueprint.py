@@ -8,6 +8,7 @@ from jaxtyping import Float
 from pydantic import BeforeValidator, Field, ValidationError
 from torch import Tensor, nn
 
+from vitlab import notebook
 from vitlab.errors import UserError, explain_invalid, nearest
 from vitlab.parts.part import Part
 from vitlab.parts.patch import as_pair
@@ -49,6 +50,9 @@ class Blueprint(Part, slot=True):
     @abstractmethod
     def build(self) -> Model:
         """The module this describes, with fresh first values from torch's global generator."""
+
+    def _repr_html_(self) -> str:
+        return notebook.table(self.name, [(name, str(getattr(self, name))) for name in type(self).model_fields])
 
     def change(self, **changes: Any) -> Self:
         """The same model with other parts or sizes, checked anew; double underscores reach inside a part.

@@ -9,17 +9,17 @@ from vitlab.explain.methods.method import Method
 METHODS = {
     each.name: each
     for each in (
-        Method("attention", "attention of the last layer", attention.last_layer),
-        Method("rollout", "attention rollout", rollout.rollout),
-        Method("weighted-rollout", "gradient-weighted rollout", weighted.weighted_rollout),
-        Method("gradient", "gradient", gradients.gradient),
-        Method("smooth-gradient", "gradient, smoothed", gradients.smooth_gradient),
-        Method("input-gradient", "gradient times input", gradients.input_times_gradient),
-        Method("integrated-gradients", "integrated gradients", integrated.integrated_gradients),
-        Method("occlusion", "occlusion", occlusion.occlusion),
+        Method("attention", attention.last_layer),
+        Method("rollout", rollout.rollout),
+        Method("weighted-rollout", weighted.weighted_rollout),
+        Method("gradient", gradients.gradient),
+        Method("smooth-gradient", gradients.smooth_gradient),
+        Method("input-gradient", gradients.input_times_gradient),
+        Method("integrated-gradients", integrated.integrated_gradients),
+        Method("occlusion", occlusion.occlusion),
     )
 }
-RANDOM = Method("random", "random", chance.random)  # what every other has to beat
+RANDOM = Method("random", chance.random)  # what every other has to beat
 
 
 def chosen(names: Sequence[str] = ()) -> tuple[Method, ...]:

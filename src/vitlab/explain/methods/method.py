@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
+from vitlab.explain.methods.titles import TITLES
 from vitlab.models.blueprint import Model
 
 Images = Float[Tensor, "B channels X Y"]
@@ -24,8 +25,12 @@ class Method:
     """A way to say which places of an image matter."""
 
     name: str
-    title: str  # under a picture
     explain: Explain
+
+    @property
+    def title(self) -> str:
+        """What stands under a picture."""
+        return TITLES[self.name]
 
 
 def score(logits: Tensor, targets: Targets) -> Tensor:
