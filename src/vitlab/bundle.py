@@ -6,8 +6,6 @@ takes memory; saving is whole or not at all.
 """
 
 import contextlib
-import os
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +23,7 @@ from vitlab.data.available import too_much
 from vitlab.data.decode import Picture, decode
 from vitlab.data.preprocess import Preprocess
 from vitlab.errors import UserError
-from vitlab.files import replacing
+from vitlab.files import replacing, system_errors
 from vitlab.models import registry
 from vitlab.models.blueprint import Blueprint, Model
 from vitlab.strangers import read_json, sensible, some
@@ -123,7 +121,7 @@ class Bundle:
         state = {name: tensor.detach().cpu().contiguous() for name, tensor in self.model.state_dict().items()}
         with replacing(Path(path)) as beside:
             beside.mkdir()
-            with _system_errors():
+            with system_errors():
                 save_file(state, beside / WEIGHTS, metadata={"format": "pt"})
             (beside / CARD).write_text(self.card.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
@@ -207,18 +205,6 @@ def _read_weights(path: Path, wanted: dict[str, Tensor]) -> dict[str, Tensor]:
         if state[name].is_floating_point() != like.is_floating_point():
             raise UserError(f"{path}: {name} holds {state[name].dtype}, the model in {CARD} wants {like.dtype}")
     return state
-
-
-@contextlib.contextmanager
-def _system_errors() -> Iterator[None]:
-    """safetensors tells of a full disk in its own words: back to an OSError, which `replacing` understands."""
-    try:
-        yield
-    except SafetensorError as error:
-        found = re.search(r"os error (\d+)", str(error))
-        if found is None:
-            raise
-        raise OSError(int(found[1]), os.strerror(int(found[1]))) from error
 
 
 @contextlib.contextmanager

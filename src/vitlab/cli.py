@@ -40,10 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if debug:
             raise
         _stop(str(error), 2)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         if debug:
             raise
-        _stop("stopped by Ctrl-C; what was written so far is whole", 130)
+        _stop(str(error) or "stopped by Ctrl-C; what was written so far is whole", getattr(error, "exit_code", 130))
     except BrokenPipeError:  # whoever read our output has gone: nothing to say to anyone
         _drop_output()
         raise SystemExit(0) from None

@@ -18,6 +18,14 @@ class UserError(ValueError):
     """
 
 
+class Interrupted(KeyboardInterrupt):
+    """A run that was asked to stop and did so in good order; the sentence says how to go on."""
+
+    def __init__(self, sentence: str, exit_code: int = 130) -> None:
+        super().__init__(sentence)
+        self.exit_code = exit_code
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'a' or 'b'?` for a mistyped word; when nothing is near, what there is, if that is short."""
     names = list(known)

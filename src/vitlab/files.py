@@ -8,6 +8,7 @@ disk or a read-only folder becomes one sentence.
 import contextlib
 import errno
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ def replacing(path: Path) -> Iterator[Path]:
             yield beside / path.name
             _flush(beside / path.name)
             _swap(beside / path.name, path, beside)
+            _flush_names(path.parent)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 
@@ -34,6 +36,26 @@ def write_text(path: Path, text: str) -> None:
     """Write a text file whole or not at all."""
     with replacing(path) as beside:
         beside.write_text(text, encoding="utf-8")
+
+
+def sweep(folder: Path) -> None:
+    """Take away what a process that was killed was writing beside the files of a folder."""
+    for left in folder.glob(".*.partial"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def system_errors() -> Iterator[None]:
+    """safetensors tells of a full disk in its own words: back to an OSError, which `saying_why` understands."""
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except SafetensorError as error:
+        found = re.search(r"os error (\d+)", str(error))
+        if found is None:
+            raise
+        raise OSError(int(found[1]), os.strerror(int(found[1]))) from error
 
 
 def check_writable(folder: Path) -> None:
@@ -96,3 +118,13 @@ def _flush(path: Path) -> None:
     for file in [path] if path.is_file() else [found for found in path.rglob("*") if found.is_file()]:
         with file.open("rb") as handle:
             os.fsync(handle.fileno())
+
+
+def _flush_names(folder: Path) -> None:
+    """The new name too, where the system lets a folder be flushed."""
+    with contextlib.suppress(OSError):
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)

@@ -25,7 +25,7 @@ _TRAIN = "train digits --epochs 1 --change depth=1 width=12 --precision float32 
 
 @pytest.mark.parametrize(
     ("bytes_a_file", "file"),
-    [(2_000, "run/config.yaml"), (8_000, "run")],
+    [(2_000, "run/config.yaml"), (8_000, "run/checkpoints/best.safetensors")],
     ids=["the plan", "a checkpoint"],
 )
 def test_a_real_limit_on_files(tmp_path: Path, bytes_a_file: int, file: str) -> None:
@@ -53,7 +53,12 @@ def test_no_space_left_for_the_bundle(here: Path, say: Callable[..., Said], monk
         "",
         "vitlab: cannot write run/bundle: the disk is full; free some space or choose another folder\n",
     )
-    assert {path.name for path in (here / "run").iterdir()} == {"config.yaml", "metrics.csv", "checkpoints"}
+    assert {path.name for path in (here / "run").iterdir()} == {
+        "config.yaml",
+        "cost.json",
+        "metrics.csv",
+        "checkpoints",
+    }
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux alone has a full device to write to")  # noqa: PTH110

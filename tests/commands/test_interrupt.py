@@ -16,7 +16,8 @@ import yaml
 import vitlab
 from tests.commands.conftest import Said
 
-_SENTENCE = "vitlab: stopped by Ctrl-C; what was written so far is whole\n"
+_SENTENCE = "vitlab: stopped by Ctrl-C; what was written so far is whole, and `vitlab train --resume run` goes on\n"
+_LEFT = {"config.yaml", "cost.json", "metrics.csv", "checkpoints"}
 _SMALL = "--change depth=1 width=12 --precision float32 --threads 1 --quiet --out run"
 
 
@@ -40,7 +41,7 @@ def test_in_the_middle_of_training(tmp_path: Path) -> None:
     assert len(rows) >= 30
     assert {len(row) for row in rows} == {len(rows[0])}
     assert yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())["recipe"]["epochs"] == 5000
-    assert {path.name for path in (tmp_path / "run").iterdir()} == {"config.yaml", "metrics.csv", "checkpoints"}
+    assert {path.name for path in (tmp_path / "run").iterdir()} == _LEFT
 
 
 @pytest.mark.parametrize("moment", ["save", "evaluate", "page"])
@@ -61,7 +62,7 @@ def test_after_training(here: Path, say: Callable[..., Said], monkeypatch: pytes
     left = {path.name for path in (here / "run").iterdir()}
     assert not [path for path in here.rglob("*") if path.name.startswith(".")]
     if moment == "save":
-        assert left == {"config.yaml", "metrics.csv", "checkpoints"}
+        assert left == _LEFT
     else:
         assert left >= {"config.yaml", "metrics.csv", "checkpoints", "bundle"}
         assert len(vitlab.load("run").classes) == 10

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from vitlab.data.origin import Origin
+from vitlab.training import checkpoint
 from vitlab.training.fit import fit
 from vitlab.training.plan import Plan
 from vitlab.training.recipe import recipe
@@ -69,10 +70,16 @@ def test_metrics_hold_every_epoch_with_validation(trained, ready):
 
 
 def test_checkpoints_are_left_for_the_best_and_the_last_epoch(trained):
-    kept = {path.name: torch.load(path, weights_only=True) for path in (trained[1] / "checkpoints").iterdir()}
-    assert set(kept) == {"best.ckpt", "last.ckpt"}
-    averaged = kept["last.ckpt"]["state_dict"]
-    assert all(torch.equal(averaged[f"model.{name}"], tensor) for name, tensor in trained[0].state_dict().items())
+    kept = {path.name: checkpoint.read(path) for path in (trained[1] / "checkpoints").iterdir()}
+    assert set(kept) == {"best.safetensors", "step-000000040.safetensors"}
+    last, best = kept["step-000000040.safetensors"], kept["best.safetensors"]
+    averaged = last.part("average")
+    assert all(torch.equal(averaged[name], tensor) for name, tensor in trained[0].state_dict().items())
+    assert last.state.complete
+    with (trained[1] / "metrics.csv").open() as file:
+        accuracies = [float(row["val_accuracy"]) for row in csv.DictReader(file) if row["val_accuracy"]]
+    assert best.state.best.accuracy == pytest.approx(max(accuracies), abs=1e-6)
+    assert best.state.epoch == 1 + accuracies.index(max(accuracies))
 
 
 def test_a_batch_in_parts_takes_the_same_steps(ready, tmp_path):

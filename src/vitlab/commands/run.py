@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vitlab.errors import UserError
-from vitlab.files import check_writable, saying_why
+from vitlab.files import check_writable, saying_why, sweep
 
 if TYPE_CHECKING:
     from vitlab.analysis.accuracy import Evaluation
@@ -74,4 +74,5 @@ def claim(folder: Path | None, name: str) -> Path:
     check_free(folder)
     with saying_why(folder):
         folder.mkdir(parents=True, exist_ok=True)
+    sweep(folder)
     return folder

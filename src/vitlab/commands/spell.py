@@ -21,3 +21,9 @@ def spell(command: Callable[..., Any], arguments: Mapping[str, Any]) -> str:
         else:
             words += [flag, *(str(each) for each in (value if isinstance(value, list | tuple) else [value]))]
     return shlex.join(words)
+
+
+def given(command: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that differ from their defaults."""
+    parameters = inspect.signature(command).parameters
+    return {name: arguments[name] for name, one in parameters.items() if arguments[name] != one.default}

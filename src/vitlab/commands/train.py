@@ -1,18 +1,20 @@
 """vitlab train: a model trained on images, with a bundle and a page left behind."""
 
-import datetime
+import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from vitlab.commands.changes import parse_changes, parse_entries
-from vitlab.commands.flags import Changes, Data, MaybeFloat, MaybeInt, MaybePath, Model, Switch
+from vitlab.commands.ending import describe, finish, finished
+from vitlab.commands.flags import Changes, MaybeData, MaybeFloat, MaybeInt, MaybePath, Model, Switch
+from vitlab.commands.going_on import alone, check_broken_off, check_same, other_versions
 from vitlab.commands.run import Run, check_free, claim
-from vitlab.commands.spell import spell
+from vitlab.commands.spell import given, spell
 from vitlab.data.origin import Origin
-from vitlab.errors import UserError, explain_invalid
-from vitlab.files import check_writable, write_text
+from vitlab.errors import Interrupted, UserError, explain_invalid
+from vitlab.files import check_writable, sweep
 
 if TYPE_CHECKING:
     from vitlab.training.plan import Plan
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def train(
-    data: Data,
+    data: MaybeData = None,
     /,
     *,
     root: MaybePath = None,
@@ -48,6 +50,9 @@ def train(
     threads: MaybeInt = None,
     plan: MaybePath = None,
     out: MaybePath = None,
+    resume: MaybePath = None,
+    checkpoint_minutes: float = 5.0,
+    checkpoint_steps: MaybeInt = None,
     tensorboard: Switch = False,
     quiet: Switch = False,
 ) -> Run:
@@ -84,9 +89,17 @@ def train(
         threads: CPU threads.
         plan: The config.yaml of another run, to repeat it exactly.
         out: The run's folder; the next free one under runs/ if not given.
+        resume: The folder of a run that was broken off, to go on from its last checkpoint as it was planned.
+        checkpoint_minutes: Keep where the run stands after so many minutes; Ctrl-C and SIGTERM keep it too.
+        checkpoint_steps: And after so many steps.
         tensorboard: Write event files for TensorBoard too.
         quiet: Print no plan and no progress.
     """
+    often, told = _check_often(checkpoint_minutes, checkpoint_steps), given(train, locals())
+    if resume is not None:
+        return _go_on(Path(resume), told, quiet, tensorboard, often)
+    if data is None:
+        raise UserError("train wants DATA; `vitlab train --help` says what that is")
     data = str(data)
     command = spell(train, locals())
     changed = {
@@ -135,7 +148,15 @@ def train(
                 command=command,
             )
         )
-    return _carry_out(ready, folder, quiet, tensorboard)
+    return _begin(ready, folder, quiet, tensorboard, often)
+
+
+def _check_often(minutes: float, steps: int | None) -> tuple[float, int | None]:
+    if not minutes > 0:
+        raise UserError(f"--checkpoint-minutes wants more than 0, not {minutes:g}")
+    if steps is not None and steps < 1:
+        raise UserError(f"--checkpoint-steps wants at least 1, not {steps}")
+    return minutes, steps
 
 
 def _check_recipe(name: str, changes: dict[str, Any], flags: Iterable[str]) -> None:
@@ -152,42 +173,63 @@ def _check_recipe(name: str, changes: dict[str, Any], flags: Iterable[str]) -> N
         raise explain_invalid(error, "recipe", flags=flags) from None
 
 
-def _carry_out(ready: "Ready", out: Path | None, quiet: bool, tensorboard: bool) -> Run:
-    """The plan shown, written and followed; what came of it saved, counted and drawn."""
-    from vitlab.analysis.accuracy import evaluate
-    from vitlab.analysis.cost import cost
-    from vitlab.bundle import Bundle, Card, load
-    from vitlab.report import page
-    from vitlab.training.fit import fit
-
+def _begin(ready: "Ready", out: Path | None, quiet: bool, tensorboard: bool, often: tuple[float, int | None]) -> Run:
+    """A new run: the plan shown and written, then followed."""
     plan = ready.plan
     if not quiet:
         print(_show(plan), file=sys.stderr)
+    folder = claim(out, plan.data.name)
+    describe(plan, folder)
+    with alone(folder):
+        return _carry_out(ready, folder, quiet, tensorboard, often)
+
+
+def _go_on(folder: Path, told: dict[str, Any], quiet: bool, tensorboard: bool, often: tuple[float, int | None]) -> Run:
+    """A run that was broken off, from its last checkpoint, or from the start where there is none yet."""
+    check_broken_off(folder)
+    if finished(folder):  # no mistake: whoever restarts what was killed cannot know
+        print(f"  {folder} is finished already; nothing is left to do", file=sys.stderr)
+        return Run(folder)
+
+    from vitlab.training.plan import Plan
+    from vitlab.training.resolve import replay
+
+    plan = Plan.read(folder / "config.yaml")
+    check_same(plan, told, folder)
+    root = told.get("root", plan.data.root)
+    origin = Origin(
+        str(told.get("data", plan.data.source)),
+        None if root is None else Path(root),
+        "fetch" in told,
+        Path(told["quarantine"]) if "quarantine" in told else None,
+    )
+    origin.check()
+    with alone(folder):
+        sweep(folder)
+        if not quiet and (note := other_versions(plan)):
+            print(f"  {note}", file=sys.stderr)
+        tensorboard = tensorboard or (folder / "tensorboard").is_dir()
+        return _carry_out(replay(plan, origin), folder, quiet, tensorboard, often)
+
+
+def _carry_out(ready: "Ready", folder: Path, quiet: bool, tensorboard: bool, often: tuple[float, int | None]) -> Run:
+    """The plan followed; what came of it saved, counted and drawn."""
+    from vitlab.training.fit import fit
+    from vitlab.training.keeper import Often
+
     for split, pictures in ready.splits.items():
         for complaint in pictures.left_out:
             print(f"  left out of {split}: {complaint}", file=sys.stderr)
-    folder = claim(out, plan.data.name)
-    write_text(folder / "config.yaml", plan.to_yaml())
-    trained = fit(plan, ready.splits, folder, quiet, tensorboard)
-    if (bad := sum(len(pictures.left_out) for pictures in ready.splits.values())) and not quiet:
-        print(f"  {bad:,} images could not be used and were left out, as named above", file=sys.stderr)
-    card = Card(
-        blueprint=plan.blueprint,
-        preprocess=plan.preprocess,
-        classes=plan.data.classes,
-        data=plan.data.model_dump(exclude={"classes"}),
-        versions=plan.machine.versions,
-        command=plan.command,
-        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-    )
-    Bundle(trained, card).save(folder / "bundle")
-    found = evaluate(load(folder), ready.splits["test"], "test")  # of the bundle as anyone will load it
-    metrics = {"test_accuracy": found.accuracy, "test_loss": found.loss}
-    Bundle(trained, card.model_copy(update={"metrics": metrics})).save(folder / "bundle")
-    write_text(folder / "evaluation.json", found.model_dump_json())
-    write_text(folder / "cost.json", cost(plan.blueprint, plan.micro_batch).model_dump_json())
-    page.write(folder)
-    return Run(folder)
+    try:
+        trained = fit(ready.plan, ready.splits, folder, quiet, tensorboard, Often(*often))
+        if (bad := sum(len(pictures.left_out) for pictures in ready.splits.values())) and not quiet:
+            print(f"  {bad:,} images could not be used and were left out, as named above", file=sys.stderr)
+        return finish(ready.plan, trained, ready.splits["test"], folder)
+    except KeyboardInterrupt as stop:
+        code = getattr(stop, "exit_code", 130)
+        by = "Ctrl-C" if code == 130 else "SIGTERM"
+        resume = shlex.join(["vitlab", "train", "--resume", str(folder)])
+        raise Interrupted(f"stopped by {by}; what was written so far is whole, and `{resume}` goes on", code) from None
 
 
 def _said(plan: "Plan") -> str:

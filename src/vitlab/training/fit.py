@@ -3,79 +3,132 @@
 import contextlib
 import logging
 import signal
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import lightning as L
 import torch
-from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint, WeightAveraging
-from torch.optim.swa_utils import get_ema_multi_avg_fn
+from lightning.pytorch.callbacks import Callback
 
 from vitlab.data.memory import Pictures
 from vitlab.data.module import DataModule
 from vitlab.data.order import BalancedBatches, RepeatedBatches, ShuffledBatches
-from vitlab.files import saying_why
+from vitlab.errors import Interrupted
+from vitlab.files import saying_why, sweep
 from vitlab.models.blueprint import Model
+from vitlab.training import checkpoint
+from vitlab.training.average import Average
+from vitlab.training.best import KeepBest
+from vitlab.training.checkpoint import Checkpoint
+from vitlab.training.halt import Halt, Halted
+from vitlab.training.keeper import OFTEN, Keeper, Often
 from vitlab.training.learner import Learner
 from vitlab.training.objectives.supervised import Supervised
 from vitlab.training.plan import Plan
 from vitlab.training.progress import Watch
 from vitlab.training.record import Record
+from vitlab.training.snapshot import Snapshot
 from vitlab.training.tensorboard import Events
 
 _PRECISION = {"float32": "32-true", "bfloat16": "bf16-mixed"}
 
 
-def fit(plan: Plan, splits: dict[str, Pictures], folder: Path, quiet: bool = False, tensorboard: bool = False) -> Model:
-    """Train as planned. The model returned has the weights to use: the moving average where there is one.
+def fit(
+    plan: Plan,
+    splits: dict[str, Pictures],
+    folder: Path,
+    quiet: bool = False,
+    tensorboard: bool = False,
+    often: Often = OFTEN,
+) -> Model:
+    """Train as planned, from where the folder's last checkpoint was written if it has one.
 
-    The last epoch's weights are taken, where the schedule has come to rest; a run that stopped early takes its best.
+    The model returned has the weights to use: the moving average where there is one, of the last epoch, where the
+    schedule has come to rest; a run that stopped early takes its best.
     """
+    kept = folder / "checkpoints"
     with _quiet_lightning(), _interruptible(), saying_why(folder):
-        L.seed_everything(plan.seed, verbose=False)
-        model = plan.blueprint.build()
-        learner = Learner(
-            model,
-            Supervised(plan.recipe.smoothing),
-            plan.recipe,
-            plan.steps,
-            products=getattr(torch, plan.machine.precision),
-        )
-        data = DataModule(splits, _order(plan, splits["train"]), plan.preprocess, plan.augment, len(plan.data.classes))
-        record = Record(folder / "metrics.csv")
-        last = ModelCheckpoint(folder / "checkpoints", "last", enable_version_counter=False)
-        best = ModelCheckpoint(
-            folder / "checkpoints", "best", monitor="val_accuracy", mode="max", enable_version_counter=False
-        )
-        callbacks: list[Callback] = [record, last, best]
-        if plan.recipe.ema is not None:
-            callbacks.insert(0, WeightAveraging(multi_avg_fn=get_ema_multi_avg_fn(plan.recipe.ema)))
-        if plan.recipe.patience is not None:
-            callbacks.append(EarlyStopping("val_accuracy", mode="max", patience=plan.recipe.patience))
-        if tensorboard:
-            callbacks.append(Events(folder / "tensorboard", record))
-        if not quiet:
-            callbacks.append(Watch(record))
-        trainer = L.Trainer(
-            accelerator=plan.machine.device,
-            devices=1,
-            precision=_PRECISION[plan.machine.precision],  # type: ignore[arg-type]
-            max_epochs=plan.recipe.epochs,
-            accumulate_grad_batches=plan.accumulate,
-            callbacks=callbacks,
-            logger=False,
-            enable_progress_bar=False,
-            enable_model_summary=False,
-            num_sanity_val_steps=0,
-            default_root_dir=folder,
-        )
-        trainer.fit(learner, datamodule=data)
-        if trainer.current_epoch < plan.recipe.epochs and best.best_model_path:
-            learner.load_state_dict(
-                torch.load(best.best_model_path, weights_only=True, map_location="cpu")["state_dict"]
-            )
-    return model.cpu().eval()
+        kept.mkdir(exist_ok=True)
+        sweep(kept)
+        resumed = checkpoint.newest(kept)
+        for complaint in resumed.passed_over if resumed else ():
+            print(f"  passed over: {complaint}", file=sys.stderr)
+        if resumed is None or not resumed.state.complete:
+            _train(plan, splits, folder, resumed, quiet, tensorboard, often)
+        return _finished(plan, kept)
+
+
+def _train(
+    plan: Plan,
+    splits: dict[str, Pictures],
+    folder: Path,
+    resumed: Checkpoint | None,
+    quiet: bool,
+    tensorboard: bool,
+    often: Often,
+) -> None:
+    """All steps that are left; the last thing written is a checkpoint that says so."""
+    L.seed_everything(plan.seed, verbose=False)
+    model = plan.blueprint.build()
+    learner = Learner(
+        model,
+        Supervised(plan.recipe.smoothing),
+        plan.recipe,
+        plan.steps,
+        products=getattr(torch, plan.machine.precision),
+    )
+    order = _order(plan, splits["train"])
+    if resumed is not None:
+        order.set_epoch(resumed.state.epoch)
+        order.start_at(resumed.state.epoch, resumed.state.batch)
+    else:
+        (folder / "metrics.csv").unlink(missing_ok=True)  # of an attempt that came to no checkpoint
+    record, halt = Record(folder / "metrics.csv"), Halt()
+    average = Average(model, plan.recipe.ema) if plan.recipe.ema is not None else None
+    best = KeepBest(
+        folder / "checkpoints", plan.recipe.patience, lambda: average.values if average else model.state_dict()
+    )
+    run = Snapshot(model, average, best, record)
+    callbacks: list[Callback] = [average] if average else []
+    callbacks += [record, best, Keeper(folder / "checkpoints", run, len(order), often, halt, resumed)]
+    if tensorboard:
+        callbacks.append(Events(folder / "tensorboard", record, resumed.state.step if resumed else None))
+    if not quiet:
+        callbacks.append(Watch(record))
+    trainer = L.Trainer(
+        accelerator=plan.machine.device,
+        devices=1,
+        precision=_PRECISION[plan.machine.precision],  # type: ignore[arg-type]
+        max_epochs=plan.recipe.epochs,
+        accumulate_grad_batches=plan.accumulate,
+        callbacks=callbacks,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        num_sanity_val_steps=0,
+        default_root_dir=folder,
+    )
+    data = DataModule(splits, order, plan.preprocess, plan.augment, len(plan.data.classes))
+    with halt.listening():
+        try:
+            trainer.fit(learner, datamodule=data)
+        except Halted:
+            raise Interrupted("stopped as asked", halt.code) from None
+
+
+def _finished(plan: Plan, kept: Path) -> Model:
+    """The model with the weights to use, from the checkpoint of a training that came to its end."""
+    last = checkpoint.newest(kept)
+    assert last is not None
+    assert last.state.complete
+    model = plan.blueprint.build()
+    early = last.state.epoch < plan.recipe.epochs and (kept / checkpoint.BEST).is_file()
+    found = checkpoint.read(kept / checkpoint.BEST) if early else last
+    model.load_state_dict(found.part("average") or found.part("model"))
+    return model.eval()
 
 
 def _order(plan: Plan, train: Pictures) -> ShuffledBatches:

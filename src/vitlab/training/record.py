@@ -1,19 +1,25 @@
-"""`metrics.csv`: a row every few steps and one at the end of each epoch, flushed as written."""
+"""`metrics.csv`: a row every few steps and one at the end of each epoch, flushed as written.
+
+Where several processes train together, each counts what it saw; rows are of all of them, and the first one writes.
+"""
 
 import csv
 import math
+import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import lightning as L
 import torch
 from lightning.pytorch.callbacks import Callback
-from torch import Tensor
+from torch import Tensor, distributed
 
 from vitlab.data.module import Batch
 from vitlab.errors import UserError
 from vitlab.files import saying_why
+from vitlab.training.checkpoint import Figures, diverged
 
 COLUMNS = (
     "epoch", "step", "train_loss", "train_accuracy", "val_loss", "val_accuracy", "rate", "images_per_second", "seconds",
@@ -28,14 +34,15 @@ class Record(Callback):
         self.path = path
         self.start = self.epoch_start = time.perf_counter()
         self.loss, self.correct, self.images = torch.zeros(()), torch.zeros(()), 0
+        self.timed = 0  # images since `epoch_start`
 
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        if not self.path.exists():
+        if trainer.is_global_zero and not self.path.exists():
             self._write(COLUMNS)
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         self.epoch_start = time.perf_counter()
-        self.loss, self.correct, self.images = torch.zeros(()), torch.zeros(()), 0
+        self.loss, self.correct, self.images, self.timed = torch.zeros(()), torch.zeros(()), 0, 0
 
     def on_train_batch_end(
         self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Batch, batch_idx: int
@@ -45,15 +52,12 @@ class Record(Callback):
         self.loss = self.loss.to(loss) + loss * count
         self.correct = self.correct.to(loss) + outputs["correct"]
         self.images += count
+        self.timed += count
         every = max(int(trainer.num_training_batches) // _ROWS_AN_EPOCH, 1)
         if batch_idx % every == 0:
-            value = float(loss)
+            value, accuracy = _means(loss * count, outputs["correct"], count)
             if not math.isfinite(value):
-                raise UserError(
-                    f"the loss is {value} at step {trainer.global_step}; the run stops here. "
-                    "Take a lower --rate or a longer --warmup; the last checkpoint is kept"
-                )
-            accuracy = float(outputs["correct"]) / count
+                raise UserError(diverged(f"the loss is {value} at step {trainer.global_step}"))
             self._row(trainer, train_loss=value, train_accuracy=accuracy, images_per_second=self.speed)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
@@ -62,20 +66,44 @@ class Record(Callback):
             for name in ("val_loss", "val_accuracy")
             if name in trainer.callback_metrics
         }
-        self._row(trainer, **self.epoch_figures, **validation, images_per_second=self.speed)
+        loss, accuracy = _means(self.loss, self.correct, self.images)
+        if not math.isfinite(loss):
+            raise UserError(diverged(f"the loss is {loss} in epoch {trainer.current_epoch + 1}"))
+        self._row(trainer, train_loss=loss, train_accuracy=accuracy, **validation, images_per_second=self.speed)
 
     @property
     def epoch_figures(self) -> dict[str, float]:
-        """Mean loss and accuracy of the epoch so far."""
+        """Mean loss and accuracy of what this process has seen of the epoch."""
         seen = max(self.images, 1)
         return {"train_loss": float(self.loss) / seen, "train_accuracy": float(self.correct) / seen}
 
     @property
     def speed(self) -> float:
-        """Training images a second in this epoch."""
-        return self.images / (time.perf_counter() - self.epoch_start)
+        """Training images a second in this epoch, of all processes."""
+        world = distributed.get_world_size() if distributed.is_initialized() else 1
+        return world * self.timed / (time.perf_counter() - self.epoch_start)
+
+    def stand(self) -> tuple[Figures, dict[str, Tensor]]:
+        """What a checkpoint has to know: where the file ends, and the sums of the epoch of all processes."""
+        loss, correct, images = _sums(self.loss, self.correct, self.images)
+        size = self.path.stat().st_size if self.path.exists() else 0
+        figures = Figures(size=size, seconds=time.perf_counter() - self.start, images=images)
+        return figures, {"loss": loss.cpu(), "correct": correct.cpu()}
+
+    def go_on(self, trainer: L.Trainer, figures: Figures, sums: Mapping[str, Tensor]) -> None:
+        """Begin where a checkpoint was written: rows from after it go, since their steps come again."""
+        now = time.perf_counter()
+        self.start, self.epoch_start, self.timed = now - figures.seconds, now, 0
+        if not trainer.is_global_zero:
+            return  # the first process counts for all what was seen before
+        self.loss, self.correct, self.images = sums["loss"].clone(), sums["correct"].clone(), figures.images
+        if self.path.exists() and self.path.stat().st_size > figures.size:
+            with saying_why(self.path):
+                os.truncate(self.path, figures.size)
 
     def _row(self, trainer: L.Trainer, **figures: float) -> None:
+        if not trainer.is_global_zero:
+            return
         rate = trainer.optimizers[0].param_groups[0]["lr"]
         known = {
             "epoch": trainer.current_epoch + 1,
@@ -89,3 +117,18 @@ class Record(Callback):
     def _write(self, row: Any) -> None:
         with saying_why(self.path), self.path.open("a", newline="", encoding="utf-8") as file:
             csv.writer(file).writerow(row)
+
+
+def _sums(loss: Tensor, correct: Tensor, images: int) -> tuple[Tensor, Tensor, int]:
+    """Added up over all processes, where there are several."""
+    if not distributed.is_initialized() or distributed.get_world_size() == 1:
+        return loss, correct, images
+    summed = torch.stack([loss.double(), correct.double(), torch.tensor(images).to(loss.device).double()])
+    distributed.all_reduce(summed)
+    return summed[0].to(loss), summed[1].to(correct), int(summed[2])
+
+
+def _means(loss: Tensor, correct: Tensor, images: int) -> tuple[float, float]:
+    """Loss and accuracy of an image."""
+    loss, correct, images = _sums(loss, correct, images)
+    return float(loss) / max(images, 1), float(correct) / max(images, 1)

@@ -14,14 +14,15 @@ from vitlab.training.record import Record
 class Events(Callback):
     """Writes each epoch's figures to `folder`; `tensorboard --logdir` reads them."""
 
-    def __init__(self, folder: Path, record: Record) -> None:
+    def __init__(self, folder: Path, record: Record, since: int | None = None) -> None:
         try:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
             raise UserError(
                 "tensorboard is not installed; pip install 'vitlab[tensorboard]' brings it, or leave --tensorboard out"
             ) from None
-        self.writer: Any = SummaryWriter(folder)
+        # Of a run that goes on, what was written after its checkpoint is left out by whoever reads.
+        self.writer: Any = SummaryWriter(folder, purge_step=since)
         self.record = record
 
     def on_train_batch_end(
