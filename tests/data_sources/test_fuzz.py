@@ -1,4 +1,4 @@
-"""Mutated idx, CIFAR and list files: a sentence or data, never a traceback, a hang or memory by the gigabyte."""
+"""Mutated idx, CIFAR, list, Parquet and shard files: a sentence or data, no traceback, no hang, no memory by the GB."""
 
 import gzip
 import importlib.util
@@ -6,12 +6,14 @@ import random
 import resource
 import signal
 import struct
+import tarfile
 import time
 import tracemalloc
 from contextlib import contextmanager
 
 import pytest
 
+from tests.data_sources import tarred
 from tests.data_sources.made import (
     CIFAR10,
     CIFAR100,
@@ -25,6 +27,7 @@ from tests.data_sources.made import (
     write_idx,
     write_images,
 )
+from tests.data_sources.packed import png, write
 from vitlab.data.sources import open_source
 from vitlab.data.sources.cifar import cifar
 from vitlab.data.sources.idx import idx
@@ -90,23 +93,50 @@ class Folder:
             (self.place / name).write_bytes(self.files[name])
 
 
+def mutated_header(tar, headers, draw):
+    """One of the headers mutated, its checksum made right again."""
+    at = draw.choice(headers)
+    head = bytearray(mutated(tar[at : at + 512], draw)[:512].ljust(512, b"\0"))
+    head[148:156] = b"%06o\0 " % (sum(head[:148]) + 8 * 32 + sum(head[156:]))
+    return tar[:at] + bytes(head) + tar[at + 512 :]
+
+
+def headers_of(tar):
+    return [at for at in range(0, len(tar), 512) if tar[at + 257 : at + 262] == b"ustar"]
+
+
 class Tarball:
     def __init__(self, folder, which):
         self.which, self.tar, self.path = which, tar_bytes(which), folder / "a.tar.gz"
-        self.headers = [at for at in range(0, len(self.tar), 512) if self.tar[at + 257 : at + 262] == b"ustar"]
+        self.headers = headers_of(self.tar)
 
     def open(self, draw):
         tar = self.tar
-        if draw.random() < 0.5:  # in one of the headers, its checksum made right again
-            at = draw.choice(self.headers)
-            head = bytearray(mutated(tar[at : at + 512], draw)[:512].ljust(512, b"\0"))
-            head[148:156] = b"%06o\0 " % (sum(head[:148]) + 8 * 32 + sum(head[156:]))
-            tar = tar[:at] + bytes(head) + tar[at + 512 :]
+        if draw.random() < 0.5:
+            tar = mutated_header(tar, self.headers, draw)
         elif draw.random() < 0.7:
             tar = mutated(tar, draw)
         held = gzip.compress(tar, 1)
         self.path.write_bytes(held if tar is not self.tar else mutated(held, draw))
         return cifar(self.which, self.path)
+
+
+class Shard:
+    """Samples with long names, labels in numbers and in JSON, in either dialect."""
+
+    def __init__(self, folder, form):
+        files = {f"{'long' * 40}/{i}.{end}": held for i in range(3) for end, held in self.sample(i).items()}
+        self.tar, self.path = tarred.tar(files, form), folder / "a.tar"
+        self.headers = headers_of(self.tar)
+
+    @staticmethod
+    def sample(i):
+        return {"png": png(i), **({"cls": b"%d" % i} if i else {"json": tarred.about(label=i)})}
+
+    def open(self, draw):
+        inside = draw.random() < 0.5
+        self.path.write_bytes(mutated_header(self.tar, self.headers, draw) if inside else mutated(self.tar, draw))
+        return open_source(str(self.path))
 
 
 class Listed:
@@ -117,6 +147,13 @@ class Listed:
     def open(self, draw):
         self.path.write_bytes(mutated(self.held, draw))
         return open_source(str(self.path))
+
+
+@pytest.fixture(autouse=True)
+def _no_cache(tmp_path, monkeypatch):
+    """Mutants written within a tick of the clock would be taken for each other."""
+    (tmp_path / "no").write_text("")
+    monkeypatch.setenv("VITLAB_CACHE", str(tmp_path / "no"))
 
 
 def _readers(folder):
@@ -133,6 +170,9 @@ def _readers(folder):
     yield Listed(new("list"), csv_bytes(ROWS, ("path", "label", "split")), "list.csv")
     if importlib.util.find_spec("pyarrow"):
         yield Listed(new("parquet"), _parquet(folder / "made.parquet"), "list.parquet")
+        yield Listed(new("pictures"), write(folder / "held.parquet", 6).read_bytes(), "pictures.parquet")
+    yield Shard(new("gnu"), tarfile.GNU_FORMAT)
+    yield Shard(new("pax"), tarfile.PAX_FORMAT)
 
 
 def _parquet(path):

@@ -16,6 +16,7 @@ from vitlab.data.checks.copies import Seen, copies
 from vitlab.data.checks.finding import Finding
 from vitlab.data.checks.held import in_memory, on_disk
 from vitlab.data.checks.look import Looked, look, look_at
+from vitlab.data.checks.names import odd_names
 from vitlab.data.checks.near import near
 from vitlab.data.checks.outcome import Checked
 from vitlab.data.checks.tree import walk
@@ -72,6 +73,7 @@ def check_source(
     tasks = list(_tasks(source, Path(data).parent.resolve() if listed else None))
     tops = {split: _classes(source, samples, split) for split, samples in source.splits.items()}
     seen, findings = _look(tasks, picture, tops, tick)
+    findings += _names(source)
     findings += [Finding("to-know", ".", sentence) for sentence in source.said]
     splits = {split: sum(one.split == split for one in seen) for split in source.splits}
     return Checked(data, len(tasks), len(seen), len(source.classes), splits, findings), picture
@@ -80,6 +82,17 @@ def check_source(
 def _classes(source: Source, samples: Samples, split: str) -> dict[str, str]:
     """The classes of a split with a name to speak of each by, since none has a folder."""
     return {source.classes[label]: f"{split}/{source.classes[label]}" for label in sorted(set(samples.labels))}
+
+
+def _names(source: Source) -> Iterator[Finding]:
+    """What is odd about the names that the samples go by, folder by folder."""
+    folders: dict[str, list[str]] = {}
+    for samples in source.splits.values():
+        for key in samples.keys:
+            folder, slash, name = key.rpartition("/")
+            folders.setdefault(folder + slash, []).append(name)
+    for folder, names in folders.items():
+        yield from odd_names(folder, names)
 
 
 def _tasks(source: Source, beside: Path | None) -> Iterator[Task]:
