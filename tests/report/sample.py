@@ -73,6 +73,7 @@ COST = {
     "by_part": {"patch": 100, "blocks": 850, "head": 50},
     "memory": {"weights": 4096, "activations": 12288},
     "batch": 64,
+    "precision": "bfloat16",
 }
 
 MODEL = {

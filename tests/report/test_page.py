@@ -143,7 +143,7 @@ def test_mistakes_cost_plan_and_command(html: str, seen: Reader) -> None:
     assert "97.0% circle" in seen.text
     assert "1.0% 三角形" in seen.text
     assert "blocks85085.0%" in seen.text
-    assert "16 KiB in all, for a batch of 64 images; counted in float32" in seen.text
+    assert "16 KiB in all, for a batch of 64 images in bfloat16." in seen.text
     assert seen.text.count("AdamW suits transformers.") == 1
     assert seen.text.count("Everything fits in memory.") == 1
     assert COMMAND in seen.text

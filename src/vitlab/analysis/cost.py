@@ -10,6 +10,7 @@ from collections.abc import Callable
 import torch
 from pydantic import BaseModel, ConfigDict
 from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd.graph import saved_tensors_hooks
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -18,7 +19,7 @@ from vitlab.parts.attention import CoreModule
 
 
 class Memory(BaseModel):
-    """Bytes of a training step in float32 with AdamW, by what holds them."""
+    """Bytes of a training step with AdamW, by what holds them."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -42,21 +43,22 @@ class Cost(BaseModel):
     by_part: dict[str, int]
     gmacs: float
     batch: int
+    precision: str
     memory: Memory
 
 
-def cost(blueprint: Blueprint, batch: int = 128) -> Cost:
-    """Count a model without building it."""
+def cost(blueprint: Blueprint, batch: int = 128, precision: str = "float32") -> Cost:
+    """Count a model without building it; `precision` is that of the training step whose memory is counted."""
     with torch.device("meta"):
         model = blueprint.build()
-        parameters = sum(parameter.numel() for parameter in model.parameters())
-        return Cost(
-            parameters=parameters,
-            by_part={name: sum(p.numel() for p in part.parameters()) for name, part in model.named_children()},
-            gmacs=_macs(model) / 1e9,
-            batch=batch,
-            memory=_memory(model, batch),
-        )
+    return Cost(
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        by_part={name: sum(p.numel() for p in part.parameters()) for name, part in model.named_children()},
+        gmacs=_macs(model) / 1e9,
+        batch=batch,
+        precision=precision,
+        memory=_memory(model, batch) if precision == "float32" else _memory_under_autocast(model, batch),
+    )
 
 
 def _macs(model: Model) -> float:
@@ -100,8 +102,15 @@ def _memory(model: Model, batch: int) -> Memory:
     return Memory(weights=weights, gradients=trained, optimizer=2 * trained, **kept)
 
 
+def _memory_under_autocast(model: Model, batch: int) -> Memory:
+    """The same with products in bfloat16: autocast knows no meta device, but tensors that pretend to be on the CPU."""
+    with FakeTensorMode(allow_non_fake_inputs=True), torch.autocast("cpu", torch.bfloat16):
+        return _memory(model.to_empty(device="cpu"), batch)
+
+
 def _images(model: Model, batch: int) -> Tensor:
-    return torch.empty(batch, model.blueprint.channels, *model.blueprint.image, device="meta")
+    device = next(model.parameters()).device
+    return torch.empty(batch, model.blueprint.channels, *model.blueprint.image, device=device)
 
 
 class Latency(BaseModel):

@@ -27,7 +27,7 @@ def describe(plan: "Plan", folder: Path) -> None:
     from vitlab.analysis.cost import cost
 
     write_text(folder / "config.yaml", plan.to_yaml())
-    write_text(folder / "cost.json", cost(plan.blueprint, plan.micro_batch).model_dump_json())
+    write_text(folder / "cost.json", cost(plan.blueprint, plan.micro_batch, plan.machine.precision).model_dump_json())
 
 
 def finish(plan: "Plan", trained: "Model", test: "Pictures", folder: Path) -> Run:

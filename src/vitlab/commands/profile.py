@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from vitlab.commands.changes import parse_changes
 from vitlab.commands.flags import Changes, MaybeInt, PositionalModel
@@ -36,7 +36,7 @@ class Profile:
             for part, count in counted.by_part.items()
             if count
         ]
-        lines += ["", f"Memory of a training step, {counted.batch} images, float32, AdamW:", ""]
+        lines += ["", f"Memory of a training step, {counted.batch} images, {counted.precision}, AdamW:", ""]
         lines += [f"  {term:<12} {size / 2**20:>10,.1f} MiB" for term, size in [*memory, ("total", memory.total)]]
         if self.latency:
             lines += [
@@ -57,6 +57,7 @@ def profile(
     channels: MaybeInt = None,
     change: Changes = (),
     batch: int = 128,
+    precision: Literal["float32", "bfloat16"] = "float32",
     latency: MaybeInt = None,
 ) -> Profile:
     """Say what a model costs: parameters by part, multiply-adds, memory of training by term, latency on request.
@@ -68,6 +69,7 @@ def profile(
         channels: Channels of the images, where not the model's own.
         change: Parts of the model to change, such as pool=mean or block.attention.core=performer.
         batch: Images of a training step, for its memory.
+        precision: Of that step.
         latency: Measure a forward pass of so many images here.
     """
     for flag, value in (("batch", batch), ("latency", latency)):
@@ -94,4 +96,4 @@ def profile(
     if latency is not None:
         images = torch.rand(latency, described.channels, *described.image)
         measured = cost.latency(described.build().eval(), images)
-    return Profile(described, cost.cost(described, batch), measured)
+    return Profile(described, cost.cost(described, batch, precision), measured)

@@ -63,6 +63,7 @@ class Cost:
     by_part: dict[str, int] = field(default_factory=dict)
     memory: dict[str, float] = field(default_factory=dict)
     batch: int | None = None
+    precision: str | None = None
 
 
 @dataclass(frozen=True)
