@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from vitlab.errors import UserError
 from vitlab.parts import kernels
+from vitlab.parts.dropout import Dropout
 from vitlab.parts.part import Part, Site
 from vitlab.parts.rotary import Relative
 
@@ -138,7 +139,7 @@ class _SelfAttention(nn.Module):
         relative = description.relative
         self.relative = relative.build(heads, each, site, description.core.window) if relative else None
         self.proj = nn.Linear(site.width, site.width)
-        self.dropout = nn.Dropout(site.dropout)
+        self.dropout = Dropout(site.dropout)
 
     def forward(self, x: Float[Tensor, "B N D"], grid: tuple[int, int]) -> Float[Tensor, "B N D"]:
         q, k, v = self.qkv(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
@@ -159,7 +160,7 @@ class CrossAttention(nn.Module):
         self.kv = nn.Linear(site.width, 2 * site.width)
         self.core = core.build(heads, each, site)
         self.proj = nn.Linear(site.width, site.width)
-        self.dropout = nn.Dropout(site.dropout)
+        self.dropout = Dropout(site.dropout)
 
     def forward(self, x: Float[Tensor, "B N D"], context: Float[Tensor, "B M D"]) -> Float[Tensor, "B N D"]:
         return self.dropout(self.proj(merge_heads(self.core(*self._project(x, context)))))

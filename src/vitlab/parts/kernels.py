@@ -14,6 +14,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
+from vitlab.parts.dropout import dropout as _dropout
+
 Queries = Float[Tensor, "*lead N E"]
 Keys = Float[Tensor, "*lead M E"]
 Map = Float[Tensor, "*lead N M"]
@@ -31,7 +33,7 @@ def attention_map(q: Queries, k: Keys, bias: Tensor | None = None) -> Map:
 def plain(q: Queries, k: Keys, v: Keys, bias: Tensor | None, dropout: float) -> Queries:
     """Two matrix products with a softmax between them."""
     weights = attention_map(q, k, bias).to(v.dtype)
-    return (functional.dropout(weights, dropout) if dropout else weights) @ v
+    return _dropout(weights, dropout) @ v
 
 
 def fused(q: Queries, k: Keys, v: Keys, bias: Tensor | None, dropout: float) -> Queries:
@@ -44,6 +46,8 @@ KERNELS: dict[str, Callable[[Queries, Keys, Keys, Tensor | None, float], Queries
 
 def attend(q: Queries, k: Keys, v: Keys, bias: Tensor | None = None, dropout: float = 0.0) -> Queries:
     """Softmax attention by the kernel chosen for these tensors."""
+    if dropout and q.device.type == "cpu":
+        return plain(q, k, v, bias, dropout)  # torch's fused one has no dropout of its own on a CPU
     name = _chosen.get(_situation(q.device.type, q.dtype, k.shape[-2])) or rule(q.device.type, q.dtype, k.shape[-2])
     return KERNELS[name](q, k, v, bias, dropout)
 

@@ -9,6 +9,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from vitlab.errors import UserError
+from vitlab.parts.dropout import Dropout
 from vitlab.parts.part import Part, Site
 
 
@@ -45,7 +46,7 @@ class _TwoLayer(nn.Module):
         self.widen = nn.Linear(width, hidden)
         self.activation = _ACTIVATIONS[activation]()
         self.narrow = nn.Linear(hidden, width)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "B N D"]) -> Float[Tensor, "B N D"]:
         return self.dropout(self.narrow(self.dropout(self.activation(self.widen(x)))))

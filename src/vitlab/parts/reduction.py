@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from vitlab.errors import UserError
 from vitlab.parts.attention import Attention, head_width, merge_heads, split_heads
+from vitlab.parts.dropout import Dropout
 from vitlab.parts.norm import Layer, Norm
 from vitlab.parts.part import Site
 
@@ -48,7 +49,7 @@ class _Reduced(nn.Module):
         small = replace(site, grid=(site.grid[0] // description.ratio, site.grid[1] // description.ratio))
         self.core = description.core.build(self.heads, each, small)
         self.proj = nn.Linear(site.width, site.width)
-        self.dropout = nn.Dropout(site.dropout)
+        self.dropout = Dropout(site.dropout)
 
     def forward(self, x: Float[Tensor, "B N D"], grid: tuple[int, int]) -> Float[Tensor, "B N D"]:
         picture = x[:, self.prefix :].transpose(1, 2).unflatten(2, grid)

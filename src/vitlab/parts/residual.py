@@ -30,14 +30,17 @@ class Add(Residual):
 
 
 class _Add(nn.Module):
+    keep: Tensor
+
     def __init__(self, drop_path: float) -> None:
         super().__init__()
-        self.drop_path = drop_path
+        self.drop_path, self.drops = drop_path, drop_path > 0
+        # A tensor, so that blocks of different rates are the same compiled code; its values are no weights.
+        self.register_buffer("keep", torch.tensor(1 - drop_path), persistent=False)
 
     def forward(self, x: Float[Tensor, "B N D"], branch: Float[Tensor, "B N D"]) -> Float[Tensor, "B N D"]:
-        if self.training and self.drop_path > 0:
-            keep = 1 - self.drop_path
-            branch = branch * (torch.rand(len(x), 1, 1, device=x.device) < keep).to(branch.dtype) / keep
+        if self.training and self.drops:
+            branch = branch * ((torch.rand(len(x), 1, 1, device=x.device) < self.keep) / self.keep).to(branch.dtype)
         return x + branch
 
 
