@@ -95,7 +95,9 @@ def test_a_folder_without_splits(flat: Path) -> None:
     assert all(source.splits["train"].read(i).size == (2, 2) for i in range(6))  # type: ignore[union-attr]
 
 
-def test_the_file_system_has_no_say(flat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def shuffled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system that hands out names in no order."""
     real = os.scandir
 
     class Shuffled:
@@ -120,7 +122,27 @@ def test_the_file_system_has_no_say(flat: Path, monkeypatch: pytest.MonkeyPatch)
         def close(self) -> None: ...
 
     monkeypatch.setattr(os, "scandir", Shuffled)
+
+
+def test_the_file_system_has_no_say(flat: Path, shuffled: None) -> None:
     assert _listed(open_source(str(flat))) == WANTED
+
+
+@pytest.mark.parametrize("folders", ["{label}", "train/{label}", "TRAINING/{label} Valid/{label}"])
+def test_nor_in_what_is_held_out(tmp_path: Path, folders: str, request: pytest.FixtureRequest) -> None:
+    """Without val or test, or with one of them: the same tenth of each class, wherever names come from."""
+    for where in folders.split():
+        for label in ("a", "b"):
+            for i in range(50):
+                _paint(tmp_path / where.format(label=label) / f"{i}.png")
+    before = open_splits(Origin(str(tmp_path)))
+    request.getfixturevalue("shuffled")
+    after = open_splits(Origin(str(tmp_path)))
+    assert set(after.splits) == {"train", "val", "test"}
+    assert {split: _listed(after, split) for split in after.splits} == {
+        split: _listed(before, split) for split in before.splits
+    }
+    assert Counter(after.splits["test"].labels) == {0: 5, 1: 5}
 
 
 def test_the_place_of_the_folder_has_no_say(flat: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,8 +34,10 @@ def kind_of(data: str) -> Kind | None:
 def _of_folder(path: Path) -> Kind:
     if any((path / name).is_file() for name in _SAVED):
         return "saved"
+    if _has_images(path):  # first: among class folders one is soon found, while all files may be a million
+        return "folder"
     for suffix, kind in ((".tar", "shards"), (".parquet", "parquet")):
-        if packed(path, suffix) and not _has_images(path):
+        if packed(path, suffix):
             return kind  # type: ignore[return-value]
     return "folder"
 
