@@ -12,6 +12,7 @@ from collections.abc import Callable
 import torch
 
 from vitlab.data.augment.apply import augment, read_steps
+from vitlab.data.augment.draws import Draws
 from vitlab.models.registry import create
 from vitlab.training.machine import autocast
 from vitlab.training.recipe import RECIPES
@@ -34,7 +35,6 @@ def main() -> None:
     """Measure and print."""
     images = torch.randint(0, 256, (BATCH, 3, 32, 32), dtype=torch.uint8)
     labels = torch.randint(0, 10, (BATCH,))
-    generator = torch.Generator().manual_seed(0)
     model = create("vit_cifar_small_patch4_32").train()
 
     def step() -> None:
@@ -48,7 +48,7 @@ def main() -> None:
     recipe = RECIPES["cifar"].augment
     for name, steps in [*((entry["kind"], [entry]) for entry in recipe), ("all", list(recipe))]:
         found = read_steps(steps, "recipe.augment")
-        seconds = best(lambda found=found: augment(found, images, labels, 10, generator))
+        seconds = best(lambda found=found: augment(found, images, labels, 10, Draws(0, 0)))
         print(f"{name:<14} {1000 * seconds:>8.2f} {seconds / whole:>21.2%}")
     print(f"{'training step':<14} {1000 * whole:>8.2f}  ({BATCH / whole:.0f} images/s)")
 

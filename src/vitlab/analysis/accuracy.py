@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from vitlab.analysis.interval import wilson
 from vitlab.bundle import Bundle
-from vitlab.data.memory import Pictures
+from vitlab.data.feed.feed import Feed
 
 _BATCH = 256
 _MISTAKES = 24
@@ -67,15 +67,16 @@ class Evaluation(BaseModel):
         )
 
 
-def evaluate(bundle: Bundle, pictures: Pictures, split: str, mirrored: bool = False) -> Evaluation:
+def evaluate(bundle: Bundle, pictures: Feed, split: str, mirrored: bool = False) -> Evaluation:
     """Predict every picture of a split and count; `mirrored` averages each answer with that for the mirror image."""
-    parts = [bundle.probabilities(images) for images in pictures.images.split(_BATCH)]
-    probabilities = torch.cat(parts)
-    if mirrored:
-        parts = [bundle.probabilities(images.flip(3)) for images in pictures.images.split(_BATCH)]
-        probabilities = (probabilities + torch.cat(parts)) / 2
+    parts, seen = [], []
+    for images, positions in pictures.batches(_BATCH):
+        found = bundle.probabilities(images)
+        parts.append((found + bundle.probabilities(images.flip(3))) / 2 if mirrored else found)
+        seen.append(positions)
+    probabilities, where = torch.cat(parts), torch.cat(seen)
     sure, predicted = probabilities.max(dim=1)
-    truth, classes = pictures.labels, len(bundle.classes)
+    truth, classes = pictures.labels[where], len(bundle.classes)
     right = predicted == truth
     confusion = torch.bincount(truth * classes + predicted, minlength=classes * classes).view(classes, classes)
     return Evaluation(
@@ -88,7 +89,7 @@ def evaluate(bundle: Bundle, pictures: Pictures, split: str, mirrored: bool = Fa
         calibration_error=calibration_error(sure, right),
         classes=bundle.classes,
         confusion=tuple(tuple(row) for row in confusion.tolist()),
-        mistakes=_mistakes(pictures, probabilities, predicted),
+        mistakes=_mistakes(pictures, where, probabilities, predicted),
     )
 
 
@@ -99,18 +100,19 @@ def calibration_error(sure: Tensor, right: Tensor, bins: int = _BINS) -> float:
     return float(gap.abs().sum() / len(sure))
 
 
-def _mistakes(pictures: Pictures, probabilities: Tensor, predicted: Tensor) -> tuple[Mistake, ...]:
-    """The most confident ones first."""
-    wrong = (predicted != pictures.labels).nonzero().flatten()
+def _mistakes(pictures: Feed, where: Tensor, probabilities: Tensor, predicted: Tensor) -> tuple[Mistake, ...]:
+    """The most confident ones first; `where` says of which picture each row is."""
+    truth = pictures.labels[where]
+    wrong = (predicted != truth).nonzero().flatten()
     wrong = wrong[probabilities[wrong, predicted[wrong]].argsort(descending=True)][:_MISTAKES]
     return tuple(
         Mistake(
-            where=pictures.keys[i],
-            truth=int(pictures.labels[i]),
+            where=pictures.keys[int(where[i])],
+            truth=int(truth[i]),
             predicted=int(predicted[i]),
             probability=float(probabilities[i, predicted[i]]),
-            truth_probability=float(probabilities[i, pictures.labels[i]]),
-            png=_png(pictures.images[i]),
+            truth_probability=float(probabilities[i, truth[i]]),
+            png=_png(pictures.image(int(where[i]))),
         )
         for i in wrong.tolist()
     )

@@ -8,7 +8,7 @@ from vitlab.commands.run import Run
 from vitlab.files import write_text
 
 if TYPE_CHECKING:
-    from vitlab.data.memory import Pictures
+    from vitlab.data.feed.feed import Feed
     from vitlab.models.blueprint import Model
     from vitlab.training.plan import Plan
 
@@ -30,7 +30,7 @@ def describe(plan: "Plan", folder: Path) -> None:
     write_text(folder / "cost.json", cost(plan.blueprint, plan.micro_batch, plan.machine.precision).model_dump_json())
 
 
-def finish(plan: "Plan", trained: "Model", test: "Pictures", folder: Path) -> Run:
+def finish(plan: "Plan", trained: "Model", test: "Feed", folder: Path) -> Run:
     """The trained model saved as a bundle, tried on the test images, and described."""
     from vitlab.analysis.accuracy import evaluate
     from vitlab.bundle import Bundle, Card, load

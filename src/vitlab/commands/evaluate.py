@@ -42,9 +42,9 @@ def evaluate(
 
     from vitlab.analysis import accuracy
     from vitlab.bundle import load
-    from vitlab.data import memory
+    from vitlab.data.feed.choose import open_fitted
 
     bundle = load(run)
     source = same_classes(bundle, data, folder, fetch, listed)
-    pictures = memory.load(source.splits[split], bundle.card.preprocess)
+    pictures = open_fitted(source.splits[split], bundle.card.preprocess)
     return accuracy.evaluate(bundle, pictures, split, mirrored)

@@ -48,6 +48,7 @@ def train(
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto",
     precision: Literal["auto", "float32", "bfloat16"] = "auto",
     threads: MaybeInt = None,
+    no_cache: Switch = False,
     plan: MaybePath = None,
     out: MaybePath = None,
     resume: MaybePath = None,
@@ -87,6 +88,7 @@ def train(
         device: Where to train.
         precision: float32, bfloat16, or `auto`: the faster one, measured.
         threads: CPU threads.
+        no_cache: Keep no decoded images on disk; they are otherwise below $VITLAB_CACHE or the system's cache folder.
         plan: The config.yaml of another run, to repeat it exactly.
         out: The run's folder; the next free one under runs/ if not given.
         resume: The folder of a run that was broken off, to go on from its last checkpoint as it was planned.
@@ -146,6 +148,7 @@ def train(
                 precision=precision,
                 threads=threads,
                 command=command,
+                cached=not no_cache,
             )
         )
     return _begin(ready, folder, quiet, tensorboard, often)
@@ -243,6 +246,11 @@ def _said(plan: "Plan") -> str:
     return "; ".join(told)
 
 
+def _fed(plan: "Plan") -> str:
+    way = {"memory": "from memory", "cache": "from a cache", "stream": "decoded as they come"}[plan.feeding.train]
+    return f"{way}, crops cut from whole pictures" if plan.feeding.whole else way
+
+
 def _show(plan: "Plan") -> str:
     """The plan as a person reads it before the first step."""
     recipe, machine, reasons = plan.recipe, plan.machine, plan.reasons
@@ -253,6 +261,7 @@ def _show(plan: "Plan") -> str:
         "data": (f"{data.name}: {counts}", _said(plan)),
         "model": (plan.model, reasons.get("model", "")),
         "recipe": (epochs, reasons.get("recipe", "")),
+        "feeding": (_fed(plan), reasons.get("feeding", "")),
         "machine": (arithmetic, reasons.get("precision", "")),
         "kernels": (", ".join(sorted(set(machine.kernels.values()))) or "by rule", reasons.get("kernels", "")),
         "seed": (str(plan.seed), ""),

@@ -3,6 +3,7 @@
 import hashlib
 import math
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from jaxtyping import Int64, UInt8
 from torch import Tensor
 
 from vitlab.data.available import too_much
+from vitlab.data.feed.feed import Batch, Feed, Picture, Statistics
 from vitlab.data.preprocess import Preprocess
 from vitlab.data.sources.source import Samples
 from vitlab.errors import UserError
@@ -19,16 +21,13 @@ MOST_BAD = 0.2
 
 
 @dataclass(frozen=True)
-class Pictures:
+class Pictures(Feed):
     """Images and labels of a split, and the keys by which people know them."""
 
     images: UInt8[Tensor, "count channels X Y"]
     labels: Int64[Tensor, " count"]
     keys: tuple[str, ...]
     left_out: tuple[str, ...] = ()  # of each image that could not be decoded, what was wrong with it
-
-    def __len__(self) -> int:
-        return len(self.labels)
 
     @property
     def fingerprint(self) -> str:
@@ -37,6 +36,15 @@ class Pictures:
         digest.update(self.images.numpy().tobytes())
         digest.update(self.labels.numpy().tobytes())
         return digest.hexdigest()[:16]
+
+    def statistics(self) -> Statistics:
+        return statistics(self.images)
+
+    def picture(self, position: int, draw: str) -> tuple[Picture, int]:
+        return self.images[position].permute(1, 2, 0).numpy(), position
+
+    def batches(self, size: int) -> Iterator[tuple[Batch, Tensor]]:
+        return zip(self.images.split(size), torch.arange(len(self)).split(size), strict=True)
 
 
 def load(samples: Samples, preprocess: Preprocess) -> Pictures:
@@ -72,7 +80,7 @@ def load(samples: Samples, preprocess: Preprocess) -> Pictures:
     return Pictures(images[good], labels[good], tuple(samples.keys[i] for i in good), bad)
 
 
-def statistics(images: UInt8[Tensor, "count channels X Y"]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def statistics(images: UInt8[Tensor, "count channels X Y"]) -> Statistics:
     """Mean and standard deviation of each channel, on the scale 0 to 1."""
     count = torch.zeros(images.shape[1], 256, dtype=torch.int64)
     for channel in range(images.shape[1]):

@@ -1,67 +1,59 @@
-"""What Lightning asks for batches: splits in memory, drawn in an order fixed by seed and epoch, varied on device."""
+"""What Lightning asks for batches: splits in an order fixed by seed and epoch, varied and normalised on the device."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import lightning as L
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
 
 from vitlab.data.augment.apply import augment
 from vitlab.data.augment.step import Step
-from vitlab.data.memory import Pictures
-from vitlab.data.order import BatchesInOrder, ShuffledBatches, generator
+from vitlab.data.feed.feed import Feed
+from vitlab.data.feed.loader import Loader, Raw
+from vitlab.data.order import BatchesInOrder, ShuffledBatches
 from vitlab.data.preprocess import Preprocess
 
 Batch = tuple[Tensor, Tensor]
 
 
 class DataModule(L.LightningDataModule):
-    """Batches of normalised images with their labels: augmented for training, as they are for validation."""
+    """Batches of normalised images with their labels: augmented for training, as they are for validation.
+
+    The first `taken` steps of variation are carried out by the loader, picture by picture, the others here.
+    """
 
     def __init__(
         self,
-        splits: Mapping[str, Pictures],
+        splits: Mapping[str, Feed],
         order: ShuffledBatches,
         preprocess: Preprocess,
         steps: Sequence[Step],
         classes: int,
+        taken: int = 0,
     ) -> None:
         super().__init__()
         self.train, self.val, self.order = splits["train"], splits.get("val"), order
-        self.preprocess, self.steps, self.classes = preprocess, steps, classes
+        self.preprocess, self.steps, self.classes, self.taken = preprocess, steps, classes, taken
 
-    def train_dataloader(self) -> DataLoader[Batch]:
-        return DataLoader(_ByBatch(self.train), sampler=self.order, batch_size=None)
+    def train_dataloader(self) -> Loader:
+        return Loader(self.train, self.order, *self._shape, self.steps, self.taken)
 
-    def val_dataloader(self) -> DataLoader[Batch] | list[DataLoader[Batch]]:
+    def val_dataloader(self) -> Loader | list[Loader]:
         if self.val is None:
             return []
         order = BatchesInOrder(len(self.val), 2 * self.order.batch, self.order.share)
-        return DataLoader(_ByBatch(self.val), sampler=order, batch_size=None)
+        return Loader(self.val, order, *self._shape)
 
-    def on_after_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
-        images, targets = batch
+    def transfer_batch_to_device(self, batch: Raw, device: torch.device, dataloader_idx: int) -> Any:
+        return Raw(batch.images.to(device, non_blocking=True), batch.labels.to(device), batch.draws)
+
+    def on_after_batch_transfer(self, batch: Raw, dataloader_idx: int) -> Batch:
+        images, targets = batch.images, batch.labels
         if self.steps and self.trainer is not None and self.trainer.training:
-            images, targets = augment(self.steps, images, targets, self.classes, self._generator())
+            images, targets = augment(self.steps, images, targets, self.classes, batch.draws)
         return self.preprocess.normalise(images), targets
 
-    def _generator(self) -> torch.Generator:
-        """A generator for this very batch of this process: the same after a resume as without one."""
-        assert self.trainer is not None
-        rank, world = self.order.share
-        done = self.trainer.fit_loop.epoch_loop.total_batch_idx
-        return generator("variation", self.order.seed, done * world + rank)
-
-
-class _ByBatch(Dataset[Batch]):
-    """A split indexed by a whole batch of positions at once: one gather instead of a copy an image."""
-
-    def __init__(self, pictures: Pictures) -> None:
-        self.pictures = pictures
-
-    def __len__(self) -> int:
-        return len(self.pictures)
-
-    def __getitem__(self, positions: Tensor) -> Batch:
-        return self.pictures.images[positions], self.pictures.labels[positions]
+    @property
+    def _shape(self) -> tuple[tuple[int, int], int]:
+        return self.preprocess.size, self.preprocess.channels

@@ -9,16 +9,19 @@ from typing import Annotated, Literal, Self
 import numpy as np
 import torch
 from jaxtyping import Float, UInt8
+from numpy.typing import NDArray
 from PIL import Image
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from torch import Tensor
 
 from vitlab.data.decode import Picture, in_channels
+from vitlab.data.scale import resized
 from vitlab.errors import UserError
 
 _FILTERS = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling.BICUBIC}
 
 
+_IN_CACHE = 2  # images that a core's cache holds while they are normalised: memory is what costs here
 Side = Annotated[int, Field(ge=1, le=65_536)]
 
 
@@ -38,6 +41,7 @@ class Preprocess(BaseModel):
     crop: float = Field(default=1.0, ge=0.1, le=1)
     interpolation: Literal["bilinear", "bicubic"] = "bicubic"
     shape: Literal["keep", "stretch"] = "keep"
+    stored: Side | None = Field(default=None, description="shorter side of what training cuts its crops from, at most")
 
     @model_validator(mode="after")
     def _one_figure_a_channel(self) -> Self:
@@ -52,10 +56,24 @@ class Preprocess(BaseModel):
         planes = [np.asarray(self._resize(plane)) for plane in in_channels(picture, self.channels)]
         return torch.from_numpy(np.stack(planes))
 
+    def store(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """A picture (rows, columns, channels) as training keeps it: whole, its shorter side `stored` at most."""
+        rows, columns = picture.shape[:2]
+        if self.stored is None or min(rows, columns) <= self.stored:
+            return picture
+        shrink = self.stored / min(rows, columns)
+        size = max(round(rows * shrink), 1), max(round(columns * shrink), 1)
+        return resized(picture, size)
+
     def normalise(self, images: UInt8[Tensor, "B channels X Y"]) -> Float[Tensor, "B channels X Y"]:
         """uint8 to what the model takes."""
         mean, std = (torch.tensor(v, device=images.device).view(-1, 1, 1) for v in (self.mean, self.std))
-        return (images.float() / 255 - mean) / std
+        if images.device.type != "cpu" or torch.compiler.is_compiling():
+            return (images / 255 - mean) / std
+        found = torch.empty(images.shape, dtype=torch.float32)
+        for one, place in zip(images.split(_IN_CACHE), found.split(_IN_CACHE), strict=True):
+            place.copy_(one).div_(255).sub_(mean).div_(std)
+        return found
 
     def _resize(self, plane: Image.Image) -> Image.Image:
         height, width = self.size

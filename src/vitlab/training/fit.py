@@ -12,7 +12,7 @@ import lightning as L
 import torch
 from lightning.pytorch.callbacks import Callback
 
-from vitlab.data.memory import Pictures
+from vitlab.data.feed.feed import Feed
 from vitlab.data.module import DataModule
 from vitlab.data.order import BalancedBatches, RepeatedBatches, ShuffledBatches
 from vitlab.errors import Interrupted
@@ -37,7 +37,7 @@ _PRECISION = {"float32": "32-true", "bfloat16": "bf16-mixed"}
 
 def fit(
     plan: Plan,
-    splits: dict[str, Pictures],
+    splits: dict[str, Feed],
     folder: Path,
     quiet: bool = False,
     tensorboard: bool = False,
@@ -62,7 +62,7 @@ def fit(
 
 def _train(
     plan: Plan,
-    splits: dict[str, Pictures],
+    splits: dict[str, Feed],
     folder: Path,
     resumed: Checkpoint | None,
     quiet: bool,
@@ -111,7 +111,7 @@ def _train(
         num_sanity_val_steps=0,
         default_root_dir=folder,
     )
-    data = DataModule(splits, order, plan.preprocess, plan.augment, len(plan.data.classes))
+    data = DataModule(splits, order, plan.preprocess, plan.augment, len(plan.data.classes), plan.feeding.taken)
     with halt.listening():
         try:
             trainer.fit(learner, datamodule=data)
@@ -131,7 +131,7 @@ def _finished(plan: Plan, kept: Path) -> Model:
     return model.eval()
 
 
-def _order(plan: Plan, train: Pictures) -> ShuffledBatches:
+def _order(plan: Plan, train: Feed) -> ShuffledBatches:
     """The order of training images that the recipe asks for."""
     if plan.recipe.balanced:
         return BalancedBatches(train.labels, plan.micro_batch, plan.seed)

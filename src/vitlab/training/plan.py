@@ -11,6 +11,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, SerializeAsAny, ValidationError
 
 from vitlab.data.augment.step import Step
+from vitlab.data.feed.feeding import Feeding
 from vitlab.data.preprocess import Preprocess
 from vitlab.errors import UserError, explain_invalid
 from vitlab.models.blueprint import Blueprint
@@ -67,6 +68,7 @@ class Plan(BaseModel):
     data: DataFacts
     blueprint: SerializeAsAny[Blueprint]
     preprocess: Preprocess
+    feeding: Feeding = Feeding()
     recipe: Recipe
     augment: tuple[Step, ...]
     accumulate: int

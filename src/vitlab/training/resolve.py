@@ -1,17 +1,18 @@
 """From what a person asked for to a plan: look at the data and the machine once, and write down why."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from PIL import Image
 
-from vitlab.data import memory
 from vitlab.data.augment.apply import read_steps
-from vitlab.data.memory import Pictures
+from vitlab.data.augment.step import Step
+from vitlab.data.feed.choose import choose, open_feed
+from vitlab.data.feed.feed import Feed
+from vitlab.data.feed.feeding import Feeding, cut_from_whole, steps_taken, stored_side
+from vitlab.data.look import Look, look
 from vitlab.data.origin import Origin
 from vitlab.data.preprocess import Preprocess
 from vitlab.data.quarantine import digest, read_quarantine
@@ -44,6 +45,7 @@ class Request:
     precision: str = "auto"
     threads: int | None = None
     command: str = ""
+    cached: bool = True
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Ready:
     """A plan with the data it was made for, decoded."""
 
     plan: Plan
-    splits: dict[str, Pictures]
+    splits: dict[str, Feed]
 
 
 def resolve(request: Request) -> Ready:
@@ -61,7 +63,8 @@ def resolve(request: Request) -> Ready:
     device, why_device = machine.pick_device(request.device)
     source = open_splits(request.origin)
     train = source.splits["train"]
-    side, channels = _look(train)
+    seen = look(train)
+    side, channels = auto.typical_side(seen.sizes), seen.channels
     reasons = {"data": "; ".join(source.said)} if source.said else {}
 
     blueprint, reasons["model"] = _model(request, side, channels, len(train), len(source.classes))
@@ -74,7 +77,11 @@ def resolve(request: Request) -> Ready:
     accumulate, reasons["accumulate"] = _accumulate(request.accumulate, min(chosen.batch, len(train)))
     reasons["device"] = why_device
 
-    preprocess, splits = _decode(source.splits, blueprint)
+    steps = read_steps(chosen.augment, "recipe.augment")
+    preprocess, feeding, reasons["feeding"] = _feeding(source.splits, seen, blueprint, steps, device, request.cached)
+    splits = _open(source.splits, preprocess, feeding, seen)
+    mean, std = splits["train"].statistics()
+    preprocess = preprocess.model_copy(update={"mean": mean, "std": std})
     settled, why = machine.resolve(blueprint, chosen.batch // accumulate, device, request.precision)
     plan = Plan(
         command=request.command,
@@ -94,7 +101,8 @@ def resolve(request: Request) -> Ready:
         blueprint=blueprint,
         preprocess=preprocess,
         recipe=chosen,
-        augment=read_steps(chosen.augment, "recipe.augment"),
+        augment=steps,
+        feeding=feeding,
         accumulate=accumulate,
         machine=settled,
         reasons={**reasons, **why},
@@ -110,7 +118,7 @@ def replay(plan: Plan, origin: Origin) -> Ready:
     if plan.data.quarantine is not None and origin.quarantine is None:
         origin = replace(origin, quarantine=Path(plan.data.quarantine.file))
     source = open_splits(origin)
-    splits = {name: memory.load(samples, plan.preprocess) for name, samples in source.splits.items()}
+    splits = _open(source.splits, plan.preprocess, plan.feeding, look(source.splits["train"]))
     if splits["train"].fingerprint != plan.data.fingerprint:
         raise UserError(
             f"{origin.data} is not the data this plan was made for: its training images or their order differ"
@@ -123,28 +131,6 @@ def _left_out(origin: Origin, source: Source) -> LeftOut | None:
         return None
     keys = read_quarantine(origin.quarantine)
     return LeftOut(file=str(origin.quarantine), digest=digest(keys), images=source.left_out)
-
-
-def _look(samples: Samples) -> tuple[int, int]:
-    """The typical side and the number of channels, from a few pictures spread over the samples."""
-    step = max(len(samples) // 64, 1)
-    pictures, complaint = [], None
-    for i in islice(range(0, len(samples), step), 64):
-        try:
-            pictures.append(samples.read(i))
-        except UserError as error:  # left out, and told of, when all are decoded
-            complaint = error
-    if not pictures and complaint:
-        raise complaint
-    sizes, channels = [], set()
-    for picture in pictures:
-        if isinstance(picture, Image.Image):
-            sizes.append((picture.height, picture.width))
-            channels.add(1 if picture.mode in ("1", "L") or picture.mode.startswith("I") else 3)
-        else:
-            sizes.append(np.shape(picture)[:2])
-            channels.add(1 if picture.ndim == 2 else picture.shape[2])
-    return auto.typical_side(sizes), max(channels)
 
 
 def _model(request: Request, side: int, channels: int, images: int, classes: int) -> tuple[Blueprint, str]:
@@ -185,10 +171,22 @@ def _accumulate(asked: int | None, batch: int) -> tuple[int, str]:
     return parts, f"a batch of {batch} images is computed in {parts} part{'s' if parts > 1 else ''}"
 
 
-def _decode(samples: dict[str, Samples], blueprint: Blueprint) -> tuple[Preprocess, dict[str, Pictures]]:
-    """Every split in memory, and the preprocessing with the training images' own mean and deviation."""
-    plain = (0.0,) * blueprint.channels, (1.0,) * blueprint.channels
-    preprocess = Preprocess(size=blueprint.image, channels=blueprint.channels, mean=plain[0], std=plain[1])
-    splits = {name: memory.load(found, preprocess) for name, found in samples.items()}
-    mean, std = memory.statistics(splits["train"].images)
-    return preprocess.model_copy(update={"mean": mean, "std": std}), splits
+def _feeding(
+    samples: dict[str, Samples], seen: Look, blueprint: Blueprint, steps: Sequence[Step], device: str, cached: bool
+) -> tuple[Preprocess, Feeding, str]:
+    """How pictures are brought to the model's size, where they are kept and who varies them."""
+    size, channels = blueprint.image, blueprint.channels
+    whole = cut_from_whole(seen, size, steps)
+    plain = Preprocess(size=size, channels=channels, mean=(0.0,) * channels, std=(1.0,) * channels)
+    preprocess = plain.model_copy(update={"stored": stored_side(seen, size) if whole else None})
+    taken, who = steps_taken(size, device, steps, whole)
+    feeding, where = choose(samples, seen, preprocess, whole, taken, cached)
+    return preprocess, feeding, f"{where}; {who}"
+
+
+def _open(samples: dict[str, Samples], preprocess: Preprocess, feeding: Feeding, seen: Look) -> dict[str, Feed]:
+    """Every split, kept as decided; training images whole where crops are cut from them."""
+    return {
+        name: open_feed(found, preprocess, getattr(feeding, name), seen if feeding.whole and name == "train" else None)
+        for name, found in samples.items()
+    }

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from vitlab.data.augment.apply import augment, read_steps
 from vitlab.data.augment.crop import PadCrop, ResizedCrop
+from vitlab.data.augment.draws import Draws
 from vitlab.data.augment.erase import Erase
 from vitlab.data.augment.flip import Flip
 from vitlab.data.augment.mix import Mix, beta
@@ -120,7 +121,7 @@ def test_both_ways_of_mixing_have_even_chances() -> None:
 def test_steps_are_taken_in_their_order_from_labels_to_rows() -> None:
     images, labels = _noise(4, 1, 3, 3).to(torch.uint8), torch.tensor([2, 0, 1, 1])
     steps = read_steps([{"kind": "flip", "chance": 1}, {"kind": "mix", "cutmix": 0}], "recipe.augment")
-    varied, rows = augment(steps, images, labels, 3, _generator(1))
+    varied, rows = augment(steps, images, labels, 3, Draws(1, 0))
     weight = float(rows[0, 2])
     mirrored = images.float().flip(3)
     torch.testing.assert_close(varied, weight * mirrored + (1 - weight) * mirrored.flip(0))

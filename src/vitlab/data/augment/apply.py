@@ -5,11 +5,12 @@ from typing import Any
 
 from jaxtyping import Int64, UInt8
 from pydantic import TypeAdapter, ValidationError
-from torch import Generator, Tensor
+from torch import Tensor
 from torch.nn import functional
 
 from vitlab.data.augment import affine, crop, erase, flip, mix, randaugment  # noqa: F401  their kinds
-from vitlab.data.augment.step import Images, Step, Targets
+from vitlab.data.augment.draws import Draws
+from vitlab.data.augment.step import Change, Images, Single, Step, Targets
 from vitlab.errors import explain_invalid
 
 
@@ -18,13 +19,23 @@ def augment(
     images: UInt8[Tensor, "B channels X Y"],
     labels: Int64[Tensor, " B"],
     classes: int,
-    generator: Generator,
+    draws: Draws,
 ) -> tuple[Images, Targets]:
-    """Images on the scale 0 to 255 and targets as rows of probabilities, all steps taken."""
-    varied, targets = images.float(), functional.one_hot(labels, classes).float()
-    for step in steps:
-        varied, targets = step.apply(varied, targets, generator)
+    """Images on the scale 0 to 255 and targets as rows of probabilities, all steps taken but those already taken."""
+    left = list(enumerate(steps))[draws.taken :]
+    varied, targets = images.float() if left else images, functional.one_hot(labels, classes).float()
+    for place, step in left:
+        varied, targets = step.apply(varied, targets, draws.generator(place))
     return varied, targets
+
+
+def singly(steps: Sequence[Step], count: int, size: tuple[int, int], draws: Draws) -> list[list[Change]]:
+    """For each picture of a batch, what the first `draws.taken` steps do to it."""
+    changes = list[list[Change]]()
+    for place, step in enumerate(steps[: draws.taken]):
+        assert isinstance(step, Single)
+        changes.append(step.singly(count, size, draws.generator(place)))
+    return [list(each) for each in zip(*changes, strict=True)] if changes else [[]] * count
 
 
 def read_steps(data: Sequence[Any], what: str) -> tuple[Step, ...]:

@@ -5,11 +5,14 @@ from typing import Literal, Self
 
 import torch
 from pydantic import Field, model_validator
-from torch import Generator
+from torch import Generator, Tensor
 from torch.nn import functional
 
-from vitlab.data.augment.step import Images, Step, Targets, draw
+from vitlab.data.augment.step import Change, Images, Picture, Single, Step, Targets, draw
+from vitlab.data.scale import resized
 from vitlab.errors import UserError
+
+Draws = tuple[float, float, float, float]  # of one piece: share of the area, shape, place across and down
 
 
 class PadCrop(Step):
@@ -32,10 +35,11 @@ class PadCrop(Step):
         return moved.gather(3, columns), targets
 
 
-class ResizedCrop(Step):
+class ResizedCrop(Single):
     """A piece of this share of the area and this range of shapes, enlarged to the whole (Szegedy et al. 2015).
 
-    The pieces' shapes are drawn evenly in the logarithm; one that does not fit is drawn in to the picture's side.
+    The pieces' shapes are drawn evenly in the logarithm; one that does not fit is drawn in to the picture's side. First
+    in a recipe, it cuts from the pictures as they are stored, before they are brought to the model's size.
     """
 
     kind: Literal["resized_crop"] = "resized_crop"
@@ -49,17 +53,44 @@ class ResizedCrop(Step):
         return self
 
     def apply(self, images: Images, targets: Targets, generator: Generator) -> tuple[Images, Targets]:
-        count, _, height, width = images.shape
-        area = draw(count, generator, *self.area) * height * width
+        height, width = images.shape[2:]
+        draws = self._draws(len(images), generator)
+        top, left, high, wide = torch.tensor([self.box(d, height, width) for d in draws], device=images.device).T
+        rows, columns = _inside(top, high, height), _inside(left, wide, width)
+        grid = torch.stack(
+            [columns[:, None, :].expand(-1, height, -1), rows[:, :, None].expand(-1, -1, width)], dim=3
+        ).to(images)
+        return functional.grid_sample(images, grid, align_corners=False), targets
+
+    def singly(self, count: int, size: tuple[int, int], generator: Generator) -> list[Change]:
+        """Cut from a picture of any size, and scaled to the model's."""
+
+        def change(draws: Draws) -> Change:
+            def cut(picture: Picture) -> Picture:
+                top, left, high, wide = self.box(draws, *picture.shape[:2])
+                return resized(picture[top : top + high, left : left + wide], size)
+
+            return cut
+
+        return [change(draws) for draws in self._draws(count, generator)]
+
+    def box(self, draws: Draws, height: int, width: int) -> tuple[int, int, int, int]:
+        """Top, left, rows and columns of a piece, in whole pixels of a picture of this size."""
+        area, shape, across, down = draws
+        wide = min(max(round(math.sqrt(area * height * width * shape)), 1), width)
+        high = min(max(round(math.sqrt(area * height * width / shape)), 1), height)
+        return round(down * (height - high)), round(across * (width - wide)), high, wide
+
+    def _draws(self, count: int, generator: Generator) -> list[Draws]:
+        area = draw(count, generator, *self.area)
         shape = draw(count, generator, math.log(self.shape[0]), math.log(self.shape[1])).exp()
-        wide = (area * shape).sqrt().clamp(1, width)
-        high = (area / shape).sqrt().clamp(1, height)
-        left, top = draw(count, generator) * (width - wide), draw(count, generator) * (height - high)
-        scale_x, scale_y = wide / width, high / height
-        middle_x, middle_y = (2 * left + wide) / width - 1, (2 * top + high) / height - 1
-        zero = torch.zeros(count)
-        maps = torch.stack(
-            [torch.stack([scale_x, zero, middle_x], dim=1), torch.stack([zero, scale_y, middle_y], dim=1)], dim=1
-        )
-        grid = functional.affine_grid(maps.to(images.device), list(images.shape), align_corners=False)
-        return functional.grid_sample(images, grid, padding_mode="border", align_corners=False), targets
+        places = draw(count, generator), draw(count, generator)
+        return list(zip(*(numbers.tolist() for numbers in (area, shape, *places)), strict=True))
+
+
+def _inside(start: Tensor, length: Tensor, side: int) -> Tensor:
+    """For each image, where a piece's pixels come from, in half sides from the middle, and never from beyond it."""
+    place = (torch.arange(side, device=start.device) + 0.5) / side
+    found = start[:, None] + place * length[:, None]
+    found = torch.minimum(torch.maximum(found, start[:, None] + 0.5), (start + length)[:, None] - 0.5)
+    return found * 2 / side - 1

@@ -16,7 +16,7 @@ _ENHANCE = {
 
 def vary(picture: NDArray[np.uint8], which: list[int], signs: list[int], magnitude: int) -> NDArray[np.uint8]:
     """A picture (rows, columns, 1 or 3 channels) after these operations."""
-    image = Image.fromarray(picture if picture.shape[2] == 3 else picture[..., 0])
+    image = Image.fromarray(np.ascontiguousarray(picture if picture.shape[2] == 3 else picture[..., 0]))
     for index, sign in zip(which, signs, strict=True):
         image = _operation(image, index, sign, magnitude)
     return np.asarray(image).reshape(picture.shape)

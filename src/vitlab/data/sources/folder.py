@@ -17,11 +17,11 @@ def folder(root: Path) -> Source:
 
 
 def _samples(root: Path, top: Path, classes: tuple[str, ...], split: str) -> Samples:
-    files, labels = [], []
+    found_keys, labels = list[str](), list[int]()
     for label, name in enumerate(classes):
         inner = top / name
         found = files_below(inner) if inner.is_dir() else []
-        files += found
+        found_keys += [path.relative_to(root).as_posix() for path in found]  # a million paths take more memory
         labels += [label] * len(found)
     if len(set(labels)) < 2:
         count = ("no images", "images of one class only")[len(set(labels))]
@@ -33,5 +33,5 @@ def _samples(root: Path, top: Path, classes: tuple[str, ...], split: str) -> Sam
             f"{top} holds no images of the class {unseen[0]!r}, which could never be learned; "
             "add some, or take its folder away"
         )
-    keys = tuple(path.relative_to(root).as_posix() for path in files)
-    return Samples(keys, tuple(labels), lambda i: decode(files[i]))
+    keys = tuple(found_keys)
+    return Samples(keys, tuple(labels), lambda i: decode(root / keys[i]), file=lambda i: root / keys[i])

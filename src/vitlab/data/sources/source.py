@@ -5,6 +5,7 @@ A new source is one function that returns a `Source`; see CONTRIBUTING.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from vitlab.data.decode import Picture
 from vitlab.data.split import hold_out
@@ -22,6 +23,7 @@ class Samples:
     read: Callable[[int], Picture]
     content: Callable[[int], tuple[str, bytes]] | None = None  # where an image file is part of another: name and bytes
     parts: tuple[int, ...] | None = None  # of which part of the data (a shard, say) each sample is read
+    file: Callable[[int], Path] | None = None  # where each sample is an image file of its own
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -29,13 +31,14 @@ class Samples:
     def at(self, positions: Sequence[int]) -> "Samples":
         """Some of the samples, in this order."""
         chosen = tuple(positions)
-        content, parts = self.content, self.parts
+        content, parts, file = self.content, self.parts, self.file
         return Samples(
             tuple(self.keys[i] for i in chosen),
             tuple(self.labels[i] for i in chosen),
             lambda i: self.read(chosen[i]),
             None if content is None else lambda i: content(chosen[i]),
             None if parts is None else tuple(parts[i] for i in chosen),
+            None if file is None else lambda i: file(chosen[i]),
         )
 
 

@@ -97,4 +97,5 @@ def _check_classes(path: Path, listed: Iterable[tuple[str, str]], classes: tuple
 
 def _samples(path: Path, labels: dict[str, int]) -> Samples:
     keys = tuple(labels)
-    return Samples(keys, tuple(labels.values()), lambda i: decode(path.parent / keys[i]))
+    below = path.parent
+    return Samples(keys, tuple(labels.values()), lambda i: decode(below / keys[i]), file=lambda i: below / keys[i])
