@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vitlab.bundle import Bundle as Bundle
     from vitlab.commands.check import check as check
+    from vitlab.commands.convert import convert as convert
     from vitlab.commands.evaluate import evaluate as evaluate
     from vitlab.commands.explain import explain as explain
     from vitlab.commands.predict import predict as predict
@@ -33,6 +34,7 @@ _WHERE = {
     "UserError": "vitlab.errors",
     "blueprint": "vitlab.models.registry",
     "check": "vitlab.commands.check",
+    "convert": "vitlab.commands.convert",
     "create": "vitlab.weights.create",
     "evaluate": "vitlab.commands.evaluate",
     "explain": "vitlab.commands.explain",

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from vitlab.errors import UserError, nearest
 
-COMMANDS = ("train", "evaluate", "predict", "explain", "check", "report", "models", "profile")
+COMMANDS = ("train", "evaluate", "predict", "explain", "check", "convert", "report", "models", "profile")
 SHARED = {
     "--json": "print what scripts read",
     "--debug": "show the traceback of a mistake",

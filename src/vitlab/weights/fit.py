@@ -21,6 +21,7 @@ from vitlab.weights.say import Say
 State = dict[str, Tensor]
 
 _KERNELS, _POSITIONS = "patch.proj.weight", "position.table.vectors.weight"
+_FIRST = (_KERNELS, "conv1.weight")  # what looks at the image
 
 
 class Wanted(NamedTuple):
@@ -57,8 +58,7 @@ def refit(found: Bundle, target: Blueprint, classes: tuple[str, ...], say: Say) 
     if isinstance(old, Plain) and isinstance(target, Plain):
         state = _patches(state, old, target, say)
         state = _positions(state, old, target, say)
-    elif old.channels != target.channels:
-        raise UserError(f"{old.name} has no patches; its weights cannot be made to take {target.channels} channels")
+    state = _channels(state, old, target, say)
     with torch.device("meta"):
         empty = target.build()
     state = _heads(state, found.classes, classes, old, target, empty.state_dict(), say)
@@ -83,7 +83,7 @@ def _class_names(wanted: int | Sequence[str] | None, known: tuple[str, ...]) -> 
 
 
 def _patches(state: State, old: Plain, new: Plain, say: Say) -> State:
-    """Kernels for the new patch size and number of channels."""
+    """Kernels for the new patch size."""
     kernels = state.get(_KERNELS)
     sizes = [as_pair(size) for size in (getattr(old.patch, "size", 0), getattr(new.patch, "size", 0))]
     if kernels is None or kernels.dim() != 4 or type(old.patch) is not type(new.patch):
@@ -91,11 +91,17 @@ def _patches(state: State, old: Plain, new: Plain, say: Say) -> State:
     if sizes[0] != sizes[1]:
         kernels = patch_kernels(kernels, sizes[1])
         say(f"patches: {_by(sizes[0])} to {_by(sizes[1])} pixels, kernels resampled by pseudo-inverse")
-    if old.channels != new.channels:
-        kernels = input_channels(kernels, new.channels)
-        how = "summed up" if new.channels == 1 else "taken by turns and scaled"
-        say(f"channels: {old.channels} to {new.channels}, kernels {how}; means and deviations follow")
     return state | {_KERNELS: kernels}
+
+
+def _channels(state: State, old: Blueprint, new: Blueprint, say: Say) -> State:
+    """The first kernels for the new number of channels."""
+    first = next((name for name in _FIRST if name in state and state[name].dim() == 4), None)
+    if old.channels == new.channels or first is None:
+        return state
+    how = "summed up" if new.channels == 1 else "taken by turns and scaled"
+    say(f"channels: {old.channels} to {new.channels}, kernels {how}; means and deviations follow")
+    return state | {first: input_channels(state[first], new.channels)}
 
 
 def _positions(state: State, old: Plain, new: Plain, say: Say) -> State:
@@ -131,9 +137,11 @@ def _heads(
     reshaped = any(name in wanted and state[name].shape[1:] != wanted[name].shape[1:] for name in here)
     fresh_pool = {name for name in wanted if name.startswith("pool.") and name not in state}
     dropped_pool = {name for name in state if name.startswith("pool.") and name not in wanted}
-    if old_names == names and not reshaped and not fresh_pool and not dropped_pool:
-        if getattr(old, "pool", None) != getattr(new, "pool", None):
-            say(f"pool: {_kind(old)} to {_kind(new)}; the head was trained on the other, and wants training")
+    anew = bool(reshaped or fresh_pool or dropped_pool)
+    if getattr(old, "pool", None) != getattr(new, "pool", None):
+        fate = "the head begins anew" if anew else "the head was trained on the other, and wants training"
+        say(f"pool: {_kind(old)} to {_kind(new)}; {fate}")
+    if old_names == names and not anew:
         return state
     fresh = new.build().state_dict()
     kept = {i: old_names.index(name) for i, name in enumerate(names) if name in old_names} if not reshaped else {}
@@ -145,8 +153,6 @@ def _heads(
             for i, j in kept.items():
                 rows[i] = state[name][j]
         found[name] = rows
-    if fresh_pool or dropped_pool or reshaped:
-        say(f"pool: {_kind(old)} to {_kind(new)}, which begins anew, and the head with it")
     if names != old_names and names:
         kind = f"{len(kept)} rows kept by their names, {len(names) - len(kept)} new" if kept else "new"
         say(f"classes: {len(old_names)} to {len(names)}, head {kind}")

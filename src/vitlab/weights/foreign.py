@@ -14,11 +14,13 @@ from vitlab.bundle import Bundle, Card, assemble, sketch
 from vitlab.errors import UserError, explain_invalid
 from vitlab.models.plain import Plain
 from vitlab.strangers import plain, read_json, sensible, some
+from vitlab.weights.fit import Wanted, fit
 from vitlab.weights.libraries.described import Described
 from vitlab.weights.libraries.known import OF_FILES, OF_FOLDERS
 from vitlab.weights.maps.links import to_ours, to_theirs
 from vitlab.weights.reading.open_file import open_file, open_folder
 from vitlab.weights.say import Say
+from vitlab.weights.sidecar import read_sidecar
 
 CONFIG = "config.json"
 
@@ -32,7 +34,7 @@ def open_foreign_file(path: Path, like: Plain | None, source: str, say: Say) -> 
                 return _bundle(library.describe(checkpoint, like), source, say)
     raise UserError(
         f"{path} holds {some(sorted(map(plain, checkpoint.names)))}: no model that is known here; "
-        "known are ViT, DeiT, DINOv2 and MAE of timm, transformers, torchvision and the original files"
+        "known are ViT, DeiT, DINOv2, MAE and ResNet of timm, transformers, torchvision and the original files"
     )
 
 
@@ -52,7 +54,7 @@ def open_foreign_folder(
                     found = library.describe(open_folder(folder).unwrapped(), config, str(where))
                     if not found.classes:
                         found = replace(found, classes=labels(found.blueprint.classes))
-                    return _bundle(found, source, say)
+                    return _bundle(found, source, say, read_sidecar(folder))
     raise UserError(f"{where} is no configuration of timm's or transformers'")
 
 
@@ -66,15 +68,24 @@ def _naming(folder: Path) -> Iterator[None]:
         raise UserError(told if str(folder) in told else f"{folder / CONFIG}: {told}") from None
 
 
-def _bundle(described: Described, source: str, say: Say) -> Bundle:
+def _bundle(described: Described, source: str, say: Say, known: Card | None = None) -> Bundle:
     where = described.checkpoint.path
-    classes = named(described.classes, described.blueprint.classes, say)
+    if known is not None:
+        return _read(described, known, say)
+    blueprint, wanted = described.blueprint, described.preprocess
+    classes = named(described.classes, blueprint.classes, say)
+    preprocess = wanted.model_copy(update={"size": blueprint.image})
     try:
-        card = Card(
-            blueprint=described.blueprint, preprocess=described.preprocess, classes=classes, data={"weights": source}
-        )
+        card = Card(blueprint=blueprint, preprocess=preprocess, classes=classes, data={"weights": source})
     except ValidationError as error:
         raise explain_invalid(error, str(where)) from None
+    # Positions may be of larger images than the model is shown (DINOv2): resampled once, here.
+    return fit(_read(described, card, say), Wanted(size=wanted.size), say)
+
+
+def _read(described: Described, card: Card, say: Say) -> Bundle:
+    """The weights, once every one of them is accounted for."""
+    where = described.checkpoint.path
     empty = sketch(card, where)
     wanted = to_theirs(described.links, empty.state_dict())
     _check(described, wanted, say)

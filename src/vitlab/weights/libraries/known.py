@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from vitlab.models.plain import Plain
-from vitlab.weights.libraries import flax, timm, torchvision, transformers
+from vitlab.weights.libraries import flax, resnet, timm, torchvision, transformers
 from vitlab.weights.libraries.described import Described
 from vitlab.weights.reading.checkpoint import Checkpoint
 
@@ -23,5 +23,5 @@ class OfFolders(NamedTuple):
     describe: Callable[[Checkpoint, Mapping[str, Any], str], Described]
 
 
-OF_FILES = tuple(OfFiles(each.recognise, each.describe) for each in (timm, transformers, torchvision, flax))
+OF_FILES = tuple(OfFiles(each.recognise, each.describe) for each in (timm, transformers, torchvision, flax, resnet))
 OF_FOLDERS = (OfFolders(timm.owns, timm.describe_folder), OfFolders(transformers.owns, transformers.describe_folder))

@@ -19,7 +19,7 @@ def read_processor(folder: Path, blueprint: Plain) -> tuple[Preprocess, tuple[st
     path = folder / FILE
     if not path.is_file():
         said = f"there is no {FILE}: images are prepared as ViT's usually are"
-        return guessed(blueprint, HALF), (said,)
+        return as_vits(blueprint), (said,)
     given = read_json(path, "configuration of images", "download or copy it again")
     if not isinstance(given, dict):
         raise UserError(f"{path} is no configuration of images")
@@ -47,6 +47,12 @@ def read_processor(folder: Path, blueprint: Plain) -> tuple[Preprocess, tuple[st
         interpolation=_RESAMPLE[resample],
         shape="stretch" if stretched else "keep",
     ), ()
+
+
+def as_vits(blueprint: Plain) -> Preprocess:
+    """As ViT's processor does it unless told otherwise: each side scaled by itself, to between -1 and 1."""
+    usual = {"crop": 1.0, "interpolation": "bilinear", "shape": "stretch"}
+    return guessed(blueprint, HALF).model_copy(update=usual)
 
 
 def processor(preprocess: Preprocess) -> dict[str, Any]:

@@ -11,16 +11,17 @@ from vitlab.errors import UserError, nearest
 from vitlab.models import registry
 from vitlab.models.blueprint import Blueprint
 from vitlab.models.plain import Plain
+from vitlab.models.resnet import ResNet
 from vitlab.strangers import plain
 from vitlab.weights.libraries import shapes
 from vitlab.weights.libraries.described import IMAGENET, Described, guessed, section
-from vitlab.weights.maps import vit
+from vitlab.weights.maps import resnet, vit
 from vitlab.weights.maps.names import Names
 from vitlab.weights.maps.timm import OTHER_WORDS, TIMM, is_timm
 from vitlab.weights.reading.checkpoint import Checkpoint
 
 NAME = "timm"
-_EPS = 1e-6  # of every norm that timm's configuration can ask for
+EPS = 1e-6  # of every norm that timm's configuration can ask for
 
 # timm's arguments to ours, where one is the other.
 _ARGUMENTS = {
@@ -37,6 +38,7 @@ _ARGUMENTS = {
     "class_token": "prefix__cls",
     "reg_tokens": "prefix__registers",
 }
+_OF_ALL = ("img_size", "in_chans", "num_classes")
 _POOLS = {"token": "cls", "avg": "mean", "max": "max"}
 _HERE_TOO = re.compile(
     r"(vit|deit3?)_(tiny|small|medium|base|large|huge)(_distilled)?_patch\d+_(224|384)|vit_\w+_dinov2"
@@ -75,18 +77,17 @@ def describe_folder(checkpoint: Checkpoint, config: Mapping[str, Any], where: st
     given = section(config, "pretrained_cfg", where) or dict(config)
     labels = config.get("label_names", given.get("label_names", ()))
     classes = tuple(map(str, labels)) if isinstance(labels, list) and len(labels) == found.classes else ()
-    links = vit.links(found, _table(checkpoint))
+    links = resnet.links(found) if isinstance(found, ResNet) else vit.links(found, _table(checkpoint))
     return Described(NAME, checkpoint, found, links, _preprocess(given, found, where), classes, TIMM.unused)
 
 
-def blueprint(config: Mapping[str, Any], where: str) -> Plain:
+def blueprint(config: Mapping[str, Any], where: str) -> Plain | ResNet:
     """The blueprint of an architecture of timm's with its arguments."""
     name, given = str(config["architecture"]), section(config, "pretrained_cfg", where) or dict(config)
-    known = [found for found in registry.models() if isinstance(registry.blueprint(found), Plain)]
-    if name not in known:
+    known = {found: registry.blueprint(found) for found in registry.models()}
+    base = known.get(name)
+    if not isinstance(base, Plain | ResNet):
         raise UserError(f"{where}: timm's {plain(name)} is not built here{nearest(name, known)}")
-    base = registry.blueprint(name)
-    assert isinstance(base, Plain)
     size = given.get("input_size") or (base.channels, *base.image)
     arguments = {
         "img_size": tuple(size)[1:],
@@ -94,6 +95,10 @@ def blueprint(config: Mapping[str, Any], where: str) -> Plain:
         "num_classes": config.get("num_classes", given.get("num_classes", base.classes)),
         **section(config, "model_args", where),
     }
+    if isinstance(base, ResNet):
+        if strange := arguments.keys() - {*_OF_ALL, "global_pool"}:
+            raise UserError(f"{where}: timm's argument {plain(min(strange))} has no like in a ResNet here")
+        return base.change(**{_ARGUMENTS[argument]: arguments[argument] for argument in _OF_ALL})
     changes: dict[str, Any] = {"dropout": 0.0}
     for argument, value in arguments.items():
         if argument in _ARGUMENTS:
@@ -132,36 +137,46 @@ def _choices(arguments: Mapping[str, Any], base: Plain) -> dict[str, Any]:
     return changes
 
 
-def config(blueprint: Plain, preprocess: Preprocess, classes: tuple[str, ...]) -> dict[str, Any]:
+def config(blueprint: Blueprint, preprocess: Preprocess, classes: tuple[str, ...]) -> dict[str, Any]:
     """What `timm.create_model("local-dir:...")` reads to build this blueprint."""
-    data = blueprint.model_dump(mode="json")
-    block, position, two_heads = data["block"], data["position"], blueprint.head.vectors == 2
-    arguments = {argument: _find(data, path) for argument, path in _ARGUMENTS.items()}
-    arguments |= {
-        "init_values": block["residual"].get("start"),
-        "pos_embed": "none" if position["kind"] == "none" else "learn",
-        "no_embed_class": position["kind"] == "learned" and not position["prefix"],
-    }
-    if two_heads:
-        del arguments["class_token"], arguments["reg_tokens"]
+    named = _HERE_TOO.fullmatch(blueprint.name) is not None
+    if isinstance(blueprint, Plain):
+        heads = ["head", "head_dist"] if blueprint.head.vectors == 2 else ["head"]
+        fallback = "deit_base_distilled_patch16_224" if len(heads) == 2 else "vit_base_patch16_224"
+        arguments, first = _arguments(blueprint), "patch_embed.proj"
     else:
-        arguments["global_pool"] = {ours: theirs for theirs, ours in _POOLS.items()}.get(data["pool"]["kind"])
-        arguments["fc_norm"] = data["norm"] is None
-    fallback = "deit_base_distilled_patch16_224" if two_heads else "vit_base_patch16_224"
+        heads, fallback, arguments, first = ["fc"], blueprint.name, {}, "conv1"
+        arguments = {"in_chans": blueprint.channels, "num_classes": blueprint.classes}
     return {
-        "architecture": blueprint.name if _HERE_TOO.fullmatch(blueprint.name) else fallback,
+        "architecture": blueprint.name if named else fallback,
         "num_classes": blueprint.classes,
-        "num_features": blueprint.width,
         "label_names": list(classes),
         "model_args": arguments,
         "pretrained_cfg": {
             **_images(preprocess),
             "num_classes": blueprint.classes,
-            "fixed_input_size": True,
-            "first_conv": "patch_embed.proj",
-            "classifier": ["head", "head_dist"] if two_heads else "head",
+            "fixed_input_size": isinstance(blueprint, Plain),
+            "first_conv": first,
+            "classifier": heads if len(heads) > 1 else heads[0],
         },
     }
+
+
+def _arguments(blueprint: Plain) -> dict[str, Any]:
+    """Every argument that makes timm's Vision Transformer what the blueprint is."""
+    data = blueprint.model_dump(mode="json")
+    position, distilled = data["position"], blueprint.head.vectors == 2
+    arguments = {argument: _find(data, path) for argument, path in _ARGUMENTS.items()}
+    arguments |= {
+        "init_values": _find(data, "block__residual__start"),
+        "pos_embed": "none" if position["kind"] == "none" else "learn",
+        "no_embed_class": position["kind"] == "learned" and not position["prefix"],
+    }
+    if distilled:
+        del arguments["class_token"], arguments["reg_tokens"]
+        return arguments
+    pools = {ours: theirs for theirs, ours in _POOLS.items()}
+    return arguments | {"global_pool": pools.get(data["pool"]["kind"]), "fc_norm": data["norm"] is None}
 
 
 def _find(data: Any, path: str) -> Any:

@@ -9,8 +9,8 @@ from vitlab.models.plain import Plain
 from vitlab.parts.patch import as_pair
 from vitlab.strangers import plain
 from vitlab.weights.libraries import shapes
-from vitlab.weights.libraries.described import HALF, Described, guessed
-from vitlab.weights.libraries.processors import read_processor
+from vitlab.weights.libraries.described import Described
+from vitlab.weights.libraries.processors import as_vits, read_processor
 from vitlab.weights.maps import vit
 from vitlab.weights.maps.names import Names
 from vitlab.weights.maps.transformers import OTHER_WORDS, OTHER_WORDS_OF_MLP, is_transformers, names
@@ -54,7 +54,7 @@ def describe(checkpoint: Checkpoint, like: Plain | None) -> Described:
         known["pool"] = "cls_mean"
     found = shapes.blueprint(checkpoint, table, like, **known)
     told = ("the file does not say how its images were prepared: as ImageNet's are for transformers' ViT",)
-    preprocess = guessed(found, HALF)
+    preprocess = as_vits(found)
     return Described(NAME, checkpoint, found, vit.links(found, table), preprocess, unused=table.unused, said=told)
 
 
@@ -85,12 +85,12 @@ def blueprint(config: Mapping[str, Any], where: str) -> Plain:
     norm = {"kind": "layer", "eps": config.get("layer_norm_eps", _EPS[kind])}
     patch = config.get("patch_size", 16)
     registers = config.get("num_register_tokens", 4) if kind == "dinov2_with_registers" else 0
-    teacher = _teacher(config)
+    teacher, classes = _teacher(config), _count(config)
     data: dict[str, Any] = {
-        "name": f"{kind}_{width}",
+        "name": f"{kind}_{width}x{config.get('num_hidden_layers', 12)}",
         "image": as_pair(_sides(config.get("image_size", 224))),
         "channels": config.get("num_channels", 3),
-        "classes": _count(config),
+        "classes": classes,
         "width": width,
         "depth": config.get("num_hidden_layers", 12),
         "patch": {"kind": "conv", "size": _sides(patch)},
@@ -116,7 +116,7 @@ def blueprint(config: Mapping[str, Any], where: str) -> Plain:
             "residual": {"kind": "scale", "start": config.get("layerscale_value", 1.0)} if dino else {"kind": "add"},
         },
         "norm": norm,
-        "pool": "cls_distillation" if teacher else "cls_mean" if dino else "cls",
+        "pool": "cls_distillation" if teacher else "cls_mean" if dino and classes else "cls",
         "head": "averaged" if teacher else "linear",
         "dropout": config.get("hidden_dropout_prob", 0.0),
         "drop_path": config.get("drop_path_rate", 0.0),
