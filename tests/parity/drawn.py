@@ -22,6 +22,13 @@ def pixels(shape):
     return drawn("images", shape, 1.0)
 
 
+def value(name, shape):
+    """What a tensor of a transformer holds, by its name: matrices by their inputs, norms about one, the rest small."""
+    if len(shape) in (2, 4):
+        return drawn(name, shape, math.prod(shape[1:]) ** -0.5)
+    return drawn(name, shape, 0.25) + (1.0 if len(shape) == 1 and name.endswith(("weight", "scale")) else 0.0)
+
+
 def fill(model):
     """Give a network with batch norms weights that keep its signals at one size, none of them a zero or one."""
     for name, tensor in model.state_dict().items():

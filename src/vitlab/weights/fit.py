@@ -13,7 +13,7 @@ from vitlab.models.blueprint import Blueprint
 from vitlab.models.plain import Plain
 from vitlab.parts.patch import as_pair
 from vitlab.parts.position import resample
-from vitlab.strangers import some
+from vitlab.strangers import sensible, some
 from vitlab.weights.libraries.described import of_channels
 from vitlab.weights.resample import input_channels, patch_kernels
 from vitlab.weights.say import Say
@@ -64,15 +64,16 @@ def refit(found: Bundle, target: Blueprint, classes: tuple[str, ...], say: Say) 
     state = _heads(state, found.classes, classes, old, target, empty.state_dict(), say)
     _check(state, empty.state_dict(), old)
     card = found.card
-    fitted = Card(
-        blueprint=target,
-        preprocess=_preprocess(card.preprocess, target),
-        classes=classes,
-        data=card.data,
-        versions=card.versions,
-        command=card.command,
-        created=card.created,
-    )
+    with sensible("the model wanted"):
+        fitted = Card(
+            blueprint=target,
+            preprocess=_preprocess(card.preprocess, target),
+            classes=classes,
+            data=card.data,
+            versions=card.versions,
+            command=card.command,
+            created=card.created,
+        )
     return assemble(fitted, state, empty, "the weights")
 
 

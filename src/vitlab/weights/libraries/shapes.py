@@ -39,9 +39,10 @@ def blueprint(checkpoint: Checkpoint, names: Names, like: Plain | None, **known:
         "prefix": tokens,
         "block__mlp__ratio": hidden / width,
         "block__attention__qkv_bias": first + names.qkv[0].format(names.projections.bias) in checkpoint.shapes,
-        "block__attention__heads": _heads(checkpoint, width, depth, like),
         **_head(checkpoint, names, like),
     }
+    if "block__attention__heads" not in known:
+        changes["block__attention__heads"] = _heads(checkpoint, width, depth, like)
     scaled = names.scale1 is not None and first + names.scale1 in checkpoint.shapes
     if scaled != (base.block.model_dump()["residual"]["kind"] == "scale"):
         changes["block__residual"] = "scale" if scaled else "add"

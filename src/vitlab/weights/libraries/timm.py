@@ -174,7 +174,7 @@ def _arguments(blueprint: Plain) -> dict[str, Any]:
     }
     if distilled:
         del arguments["class_token"], arguments["reg_tokens"]
-        return arguments
+        return arguments | {"global_pool": "token"}
     pools = {ours: theirs for theirs, ours in _POOLS.items()}
     return arguments | {"global_pool": pools.get(data["pool"]["kind"]), "fc_norm": data["norm"] is None}
 
