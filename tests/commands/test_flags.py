@@ -11,7 +11,10 @@ Refused = Callable[..., str]
     ("words", "sentence"),
     [
         ("trian digits", "no command 'trian'; did you mean 'train'?"),
-        ("xyzzy", "no command 'xyzzy'; there are train, evaluate, predict, explain, check, convert, report, models, profile"),
+        (
+            "xyzzy",
+            "no command 'xyzzy'; there are train, evaluate, predict, explain, check, convert, report, models, profile",
+        ),
         ("train", "train wants DATA; `vitlab train --help` says what that is"),
         ("evaluate", "evaluate wants RUN; `vitlab evaluate --help` says what that is"),
         ("predict", "predict wants RUN; `vitlab predict --help` says what that is"),
