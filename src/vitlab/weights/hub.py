@@ -109,8 +109,10 @@ def _has_config(there: Place) -> bool:
 def _telling(there: Place) -> Iterator[None]:
     """The hub's refusals in a sentence each. Their own words may hold addresses with secrets in them."""
     from huggingface_hub import errors
+    from huggingface_hub.utils import logging
 
-    name = there.repository
+    name, before = there.repository, logging.get_verbosity()
+    logging.set_verbosity_error()  # of its own tries and retries
     try:
         yield
     except errors.GatedRepoError:
@@ -131,3 +133,5 @@ def _telling(there: Place) -> Iterator[None]:
         raise UserError(f"{name!r} is no name that the hub could have") from None
     except OSError as error:
         raise UserError(f"cannot fetch {name}: {error.strerror or type(error).__name__}; try again later") from None
+    finally:
+        logging.set_verbosity(before)

@@ -1,6 +1,7 @@
 """A bundle written so that another library opens it, or refused where that library has no words for it."""
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -8,6 +9,7 @@ from typing import Any, Literal
 from safetensors.torch import save_file
 
 from vitlab.bundle import Bundle
+from vitlab.data.preprocess import Preprocess
 from vitlab.errors import UserError
 from vitlab.files import replacing
 from vitlab.models.blueprint import Blueprint
@@ -47,6 +49,7 @@ def save(bundle: Bundle, path: Path, to: Target, say: Say) -> None:
         _check(blueprint, transformers.blueprint(config, "transformers"), to, say)
         links = vit.links(blueprint, transformers.table(blueprint))
         files = {"config.json": config, PROCESSOR: processor(card.preprocess)}
+    _tell_of_pixels(card.preprocess, to, say)
     state = {name: tensor.detach().cpu() for name, tensor in bundle.model.state_dict().items()}
     theirs = {name: tensor.contiguous().clone() for name, tensor in to_theirs(links, state).items()}
     with replacing(path) as beside:
@@ -55,6 +58,18 @@ def save(bundle: Bundle, path: Path, to: Target, say: Say) -> None:
             (beside / name).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
         save_file(theirs, beside / "model.safetensors", metadata={"format": "pt"})
         (beside / SIDECAR).write_text(json.dumps(sidecar(beside, card), indent=1) + "\n", encoding="utf-8")
+
+
+def _tell_of_pixels(preprocess: Preprocess, to: str, say: Say) -> None:
+    """Others scale the shorter side to a whole number of pixels and cut; here the share may be any."""
+    side = min(preprocess.size)
+    larger = side / preprocess.crop
+    whole = math.floor(larger + 1e-3) if to == "timm" else round(larger)
+    if abs(larger - whole) > 1e-3:
+        say(
+            f"images: {to} scales to {whole} pixels and cuts {side} out, a share of {side / whole:.4f}, "
+            f"not {preprocess.crop:.4f}"
+        )
 
 
 def _built_by_timm(blueprint: Blueprint) -> bool:
