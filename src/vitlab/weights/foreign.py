@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 from torch import Tensor
 
-from vitlab.bundle import Bundle, Card, assemble, sketch
+from vitlab.bundle import Bundle, Card, assemble, check_memory, sketch
 from vitlab.errors import UserError, explain_invalid
 from vitlab.models.plain import Plain
 from vitlab.strangers import plain, read_json, sensible, some
@@ -91,6 +91,7 @@ def _read(described: Described, card: Card, say: Say) -> Bundle:
     _check(described, wanted, say)
     for sentence in described.said:
         say(sentence)
+    check_memory(empty, where)
     theirs = described.checkpoint.read(wanted)
     return assemble(card, to_ours(described.links, theirs), empty, where)
 
