@@ -51,6 +51,10 @@ Refused = Callable[..., str]
             "--batch 128 --accumulate 200",
             "a batch of 128 images cannot be split into 200 parts; take a smaller --accumulate",
         ),
+        (
+            "--batch 96 --accumulate 7",
+            "a batch of 96 images is not 7 equal parts; take an --accumulate of 3, 4, 6, 8, or another --batch",
+        ),
     ],
 )
 def test_training_what_cannot_be_built(refused: Refused, words: str, sentence: str) -> None:

@@ -6,9 +6,12 @@ from typing import Literal
 import pytest
 from pydantic import ValidationError
 
-from vitlab.parts.norm import Layer
+from vitlab.parts.norm import Layer, Norm
 from vitlab.parts.part import Part, Site
+from vitlab.parts.patch import Patch
 from vitlab.parts.pool import Attend, Mean, Pool
+from vitlab.parts.residual import Residual
+from vitlab.parts.rotary import Relative
 
 
 class Sauce(Part, slot=True):
@@ -73,3 +76,18 @@ def test_descriptions_are_frozen_and_equal_by_value():
 
 def test_the_length_of_a_site_counts_prefix_and_patches():
     assert Site(width=8, grid=(3, 5), prefix=2).length == 17
+
+
+@pytest.mark.parametrize(
+    ("slot", "data"),
+    [
+        (Norm, {"kind": "layer", "eps": float("nan")}),
+        (Norm, {"kind": "layer", "eps": -1.0}),
+        (Relative, {"kind": "rotary", "base": 0.0}),
+        (Patch, {"kind": "overlap", "padding": -1}),
+        (Residual, {"kind": "scale", "start": float("inf")}),
+    ],
+)
+def test_figures_that_make_no_module_are_refused_by_the_description(slot: type[Part], data: dict[str, object]) -> None:
+    with pytest.raises(ValidationError, match=r"finite number|greater than"):
+        slot.model_validate(data)

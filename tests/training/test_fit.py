@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from vitlab.data.origin import Origin
-from vitlab.training import checkpoint
+from vitlab.training import checkpoint, learner
 from vitlab.training.fit import fit
 from vitlab.training.plan import Plan
 from vitlab.training.recipe import recipe
@@ -82,20 +82,23 @@ def test_checkpoints_are_left_for_the_best_and_the_last_epoch(trained):
     assert best.state.epoch == 1 + accuracies.index(max(accuracies))
 
 
-def test_a_batch_in_parts_takes_the_same_steps(ready, tmp_path):
-    """AdamW amplifies rounding, so the weights agree to the noise of single precision, not to the bit."""
-    recipe = ready.plan.recipe.model_copy(update={"epochs": 1, "ema": None, "drop_path": 0.0})
+@pytest.mark.parametrize("parts", [4, 8])  # 1293 images are 80 quarters and 161 eighths of a batch, 20 batches
+def test_a_batch_in_parts_takes_the_same_steps(ready, tmp_path, monkeypatch, parts):
+    """By plain descent, since AdamW turns the last bits of a small gradient into whole steps."""
+    monkeypatch.setattr(learner, "optimizer", lambda model, *_: torch.optim.SGD(model.parameters(), lr=1.0))
+    recipe = ready.plan.recipe.model_copy(update={"epochs": 2, "ema": None, "drop_path": 0.0})
     still = ready.plan.blueprint.change(dropout=0.0, drop_path=0.0)
     whole = ready.plan.model_copy(update={"recipe": recipe, "blueprint": still, "augment": ()})
-    parts = whole.model_copy(update={"accumulate": 4})
-    assert parts.micro_batch * 4 == whole.micro_batch
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-    one, four = (fit(plan, ready.splits, tmp_path / name, quiet=True) for plan, name in ((whole, "a"), (parts, "b")))
-    start = still.build()
-    moved = (one.state_dict()["blocks.0.mlp.widen.weight"] - four.state_dict()["blocks.0.mlp.widen.weight"]).abs().max()
-    assert moved < 1e-3
-    assert not torch.allclose(start.state_dict()["head.weight"], one.state_dict()["head.weight"], atol=1e-3)
+    cut = whole.model_copy(update={"accumulate": parts})
+    assert cut.micro_batch * parts == whole.micro_batch
+    assert cut.steps == whole.steps == 40
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "cut").mkdir()
+    one = fit(whole, ready.splits, tmp_path / "whole", quiet=True).state_dict()
+    same = fit(cut, ready.splits, tmp_path / "cut", quiet=True).state_dict()
+    for name, value in one.items():
+        torch.testing.assert_close(same[name], value, atol=2e-5, rtol=0)
+    assert not torch.allclose(still.build().state_dict()["head.weight"], one["head.weight"], atol=2e-2)
 
 
 def test_the_average_is_an_exponential_one(ready, tmp_path, monkeypatch):

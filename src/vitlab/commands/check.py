@@ -1,10 +1,10 @@
 """vitlab check: what is wrong with data, before a training finds out."""
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vitlab.commands.flags import Data, MaybePath, Switch
+from vitlab.commands.spell import spell
 from vitlab.data.sources import check_source
 from vitlab.data.sources.kind import kind_of
 from vitlab.errors import UserError
@@ -38,6 +38,7 @@ def check(
         strict: End with exit code 1 if there are errors.
     """
     data = str(data)
+    command = spell(check, locals())
     is_folder = kind_of(data) == "folder"  # what training would refuse of one is a finding
     if root is not None or not is_folder:
         check_source(data, root)
@@ -56,7 +57,6 @@ def check(
         else:
             found, picture = everything.check_source(data, None if root is None else Path(root), tick)
     written = []
-    command = _command(data, quarantine, page, root, strict)
     if quarantine is not None:
         from vitlab.data.quarantine import write_quarantine
 
@@ -76,11 +76,3 @@ def _check_file(path: Path) -> None:
     if not path.parent.is_dir():
         raise UserError(f"cannot write {path}: there is no folder {path.parent}; make it first")
     check_writable(path.parent)
-
-
-def _command(data: str, quarantine: Path | None, page: Path | None, root: Path | None, strict: bool) -> str:
-    """The command as it would be typed."""
-    words = ["vitlab", "check", data]
-    for flag, value in (("--quarantine", quarantine), ("--page", page), ("--root", root)):
-        words += [flag, str(value)] if value is not None else []
-    return shlex.join([*words, *(["--strict"] if strict else [])])

@@ -26,7 +26,7 @@ def check_broken_off(folder: Path) -> None:
 
 
 def check_same(plan: "Plan", given: Mapping[str, Any], folder: Path) -> None:
-    """What is asked for beside `--resume` has to be what the run was planned with."""
+    """What is asked for beside `--resume` or `--plan` has to be what the run was planned with."""
     told = [
         said for name, value in given.items() if name not in _FREE and (said := _differs(plan, name, value, folder))
     ]
@@ -43,7 +43,7 @@ def other_versions(plan: "Plan") -> str:
     known = plan.machine.versions.get("torch")
     if known in (None, torch.__version__):
         return ""
-    return f"begun with torch {known}, going on with {torch.__version__}: the same to rounding, not to the bit"
+    return f"planned with torch {known}, trained with {torch.__version__}: the same to rounding, not to the bit"
 
 
 def _differs(plan: "Plan", name: str, value: Any, folder: Path) -> str:

@@ -132,7 +132,11 @@ def train(
     from vitlab.training.resolve import Request, replay, resolve
 
     if plan is not None:
-        ready = replay(Plan.read(Path(plan)), origin)
+        planned = Plan.read(Path(plan))
+        check_same(planned, {name: value for name, value in told.items() if name not in ("plan", "out")}, Path(plan))
+        if not quiet and (note := other_versions(planned)):
+            print(f"  {note}", file=sys.stderr)
+        ready = replay(planned, origin)
     else:
         ready = resolve(
             Request(

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from typing import Literal
 
+from pydantic import Field
 from torch import nn
 
 from vitlab.parts.part import Part
@@ -19,7 +20,7 @@ class Layer(Norm):
     """LayerNorm over the width: (x - mean) / sqrt(variance + eps) * weight + bias."""
 
     kind: Literal["layer"] = "layer"
-    eps: float = 1e-6
+    eps: float = Field(default=1e-6, gt=0)
 
     def build(self, width: int) -> nn.Module:
         return nn.LayerNorm(width, eps=self.eps)

@@ -41,7 +41,7 @@ class Site:
 class Part(BaseModel):
     """A frozen description; equal descriptions build equal modules."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", polymorphic_serialization=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, polymorphic_serialization=True)
 
     kinds: ClassVar[dict[str, type["Part"]]]
     is_slot: ClassVar[bool] = False

@@ -146,7 +146,7 @@ class Overlap(Patch):
     kind: Literal["overlap"] = "overlap"
     size: int = Field(default=7, ge=1)
     stride: int = Field(default=4, ge=1)
-    padding: int | None = None  # half the kernel unless given
+    padding: int | None = Field(default=None, ge=0, description="half the kernel unless given")
 
     def grid(self, image: Pair) -> Pair:
         rows, columns = ((side + 2 * self._padding - self.size) // self.stride + 1 for side in image)

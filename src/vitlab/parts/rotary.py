@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Float
+from pydantic import Field
 from torch import Tensor, nn
 
 from vitlab.errors import UserError
@@ -38,7 +39,7 @@ class Rotary(Relative):
     """
 
     kind: Literal["rotary"] = "rotary"
-    base: float = 100.0
+    base: float = Field(default=100.0, gt=0)
 
     def build(self, heads: int, head_width: int, site: Site, window: Pair | None) -> nn.Module:
         if head_width % 4:

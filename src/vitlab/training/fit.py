@@ -103,6 +103,7 @@ def _train(
         precision=_PRECISION[plan.machine.precision],  # type: ignore[arg-type]
         max_epochs=plan.recipe.epochs,
         accumulate_grad_batches=plan.accumulate,
+        limit_train_batches=plan.batches,
         callbacks=callbacks,
         logger=False,
         enable_checkpointing=False,

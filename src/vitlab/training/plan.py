@@ -83,8 +83,12 @@ class Plan(BaseModel):
     @property
     def steps(self) -> int:
         """Steps of the optimizer in the whole run."""
-        batches = self.data.train // self.micro_batch
-        return -(-batches // self.accumulate) * self.recipe.epochs
+        return self.batches // self.accumulate * self.recipe.epochs
+
+    @property
+    def batches(self) -> int:
+        """Forward passes of an epoch: those of whole steps alone, so that every step counts as many images."""
+        return self.data.train // (self.micro_batch * self.accumulate) * self.accumulate
 
     def to_yaml(self) -> str:
         """The plan as a person reads it."""

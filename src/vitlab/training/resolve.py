@@ -166,9 +166,20 @@ def _accumulate(asked: int | None, batch: int) -> tuple[int, str]:
             raise UserError(
                 f"a batch of {batch} images cannot be split into {asked} parts; take a smaller --accumulate"
             )
+        if batch % asked:
+            fitting = [parts for parts in range(1, batch + 1) if batch % parts == 0]
+            near = sorted(sorted(fitting, key=lambda parts: abs(parts - asked))[:4])
+            raise UserError(
+                f"a batch of {batch} images is not {asked} equal parts; take an --accumulate of "
+                f"{', '.join(map(str, near))}, or another --batch"
+            )
         return asked, "asked for"
-    parts = -(-batch // LARGEST_MICRO_BATCH)
-    return parts, f"a batch of {batch} images is computed in {parts} part{'s' if parts > 1 else ''}"
+    fewest = -(-batch // LARGEST_MICRO_BATCH)
+    parts = next(parts for parts in range(fewest, batch + 1) if batch % parts == 0)
+    if parts > 4 * fewest:  # a batch of a prime number of images, say: a few are left out rather than the cores
+        parts = fewest
+    whole = "" if batch % parts == 0 else f", {batch // parts * parts} images in all"
+    return parts, f"a batch of {batch} images is computed in {parts} part{'s' if parts > 1 else ''}{whole}"
 
 
 def _feeding(
