@@ -21,7 +21,7 @@ from vitlab.errors import UserError
 _FILTERS = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling.BICUBIC}
 
 
-_IN_CACHE = 2  # images that a core's cache holds while they are normalised: memory is what costs here
+_IN_CACHE = 1 << 18  # values that a core's cache holds while they are normalised: memory is what costs here
 Side = Annotated[int, Field(ge=1, le=65_536)]
 
 
@@ -71,8 +71,9 @@ class Preprocess(BaseModel):
         if images.device.type != "cpu" or torch.compiler.is_compiling():
             return (images / 255 - mean) / std
         found = torch.empty(images.shape, dtype=torch.float32)
-        for one, place in zip(images.split(_IN_CACHE), found.split(_IN_CACHE), strict=True):
-            place.copy_(one).div_(255).sub_(mean).div_(std)
+        some = max(_IN_CACHE // max(images[:1].numel(), 1), 1)
+        for given, place in zip(images.split(some), found.split(some), strict=True):
+            place.copy_(given).div_(255).sub_(mean).div_(std)
         return found
 
     def _resize(self, plane: Image.Image) -> Image.Image:
