@@ -230,7 +230,7 @@ def _carry_out(ready: "Ready", folder: Path, quiet: bool, tensorboard: bool, oft
     try:
         trained = fit(ready.plan, ready.splits, folder, quiet, tensorboard, Often(*often))
         if (bad := sum(len(pictures.left_out) for pictures in ready.splits.values())) and not quiet:
-            print(f"  {bad:,} images could not be used and were left out, as named above", file=sys.stderr)
+            print(f"  {bad:,} images could not be used, as named above", file=sys.stderr)
         return finish(ready.plan, trained, ready.splits["test"], folder)
     except KeyboardInterrupt as stop:
         code = getattr(stop, "exit_code", 130)

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from vitlab.data.available import too_much
 from vitlab.data.feed.feed import Batch, Feed, Picture, Statistics
+from vitlab.data.pixels import pixels
 from vitlab.data.preprocess import Preprocess
 from vitlab.data.sources.source import Samples
 from vitlab.errors import UserError
@@ -63,7 +64,7 @@ def load(samples: Samples, preprocess: Preprocess) -> Pictures:
 
     def place(i: int) -> str | None:
         try:
-            images[i] = preprocess.fit(samples.read(i))
+            images[i] = preprocess.fit(pixels(samples, i, preprocess.channels))
         except UserError as error:
             return str(error)
         return None

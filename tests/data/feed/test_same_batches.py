@@ -134,3 +134,33 @@ def test_in_memory_bad_files_are_left_out_first(tmp_path):
     assert samples.keys[3] in feed.left_out[0]
     stays = make(tmp_path / "photos").at([i for i in range(40) if i != 3])
     assert torch.equal(batches(_open(stays, "stream")), batches(feed))
+
+
+def test_a_whole_run_is_the_same_from_a_cache_and_streamed(tmp_path, monkeypatch, capsys):
+    """With a bad file among them: named once, the same figures to the last digit."""
+    import csv
+
+    import vitlab
+    from vitlab.data.feed import choose
+    from vitlab.data.origin import Origin
+    from vitlab.data.splits import open_splits
+
+    make(tmp_path / "photos", 60)
+    bad = open_splits(Origin(str(tmp_path / "photos"))).splits["train"].keys[7]
+    (tmp_path / "photos" / bad).write_bytes(BROKEN)
+    monkeypatch.setattr(choose, "SMALL", 0)
+    figures = []
+    for name, free in (("cache", 2**34), ("stream", 0)):
+        monkeypatch.setattr(choose, "available_memory", lambda free=free: free)
+        run = vitlab.train(
+            str(tmp_path / "photos"), model="vit_tiny_patch16_224", size=32, change=("depth=1", "width=12"),
+            recipe="finetune", epochs=2, batch=8, precision="float32", device="cpu", no_cache=free == 0,
+            out=tmp_path / name,
+        )  # fmt: skip
+        assert f"train: {name}" in (run.folder / "config.yaml").read_text()
+        told = capsys.readouterr().err
+        assert told.count(f"{bad} is a broken image") == 1
+        assert "1 images could not be used, as named above" in told
+        with (run.folder / "metrics.csv").open() as file:
+            figures.append([(row["train_loss"], row["val_loss"], row["val_accuracy"]) for row in csv.DictReader(file)])
+    assert figures[0] == figures[1]
