@@ -40,6 +40,21 @@ def test_the_gradient_reaches_every_parameter_and_is_finite(name):
 
 
 @each_model
+def test_its_layers_hold_every_weight_once(name):
+    model = built(name)
+    held = [id(p) for modules in model.layers for module in modules for p in module.parameters()]
+    assert sorted(held) == sorted(id(parameter) for parameter in model.parameters())
+    assert len(model.layers.blocks) == (case.depth if isinstance(case := CASES[name], Plain) else sum(case.depths))
+
+
+@each_model
+def test_the_answers_of_its_heads_average_to_its_logits(name):
+    model, x = built(name), images(name)
+    with torch.no_grad():
+        assert_close(torch.stack(model.answers(x)).mean(dim=0), model(x))
+
+
+@each_model
 def test_images_of_a_batch_do_not_see_each_other(name):
     model, x = built(name), images(name)
     with torch.no_grad():

@@ -27,7 +27,7 @@ def test_averaged_is_the_mean_of_the_logits_of_two_vectors():
     first = one @ head.cls.weight.T + head.cls.bias
     second = other @ head.distillation.weight.T + head.distillation.bias
     both = torch.cat([one, other], dim=1)
-    for found, expected in zip(head.both(both), (first, second), strict=True):
+    for found, expected in zip(head.each(both), (first, second), strict=True):
         assert_close(found, expected)
     assert_close(head(both), (first + second) / 2)
 

@@ -19,6 +19,15 @@ def parse_entries(words: Sequence[str]) -> dict[str, Any]:
     return dict(_pairs(words, "--entry wants ENTRY=VALUE, such as optimizer=muon"))
 
 
+def parse_freeze(word: str | int | None) -> int | str | None:
+    """A number of blocks, or `all`."""
+    if word is None or word == "all":
+        return word
+    if not str(word).isdecimal():
+        raise UserError(f"--freeze wants a number of blocks, or all, not {word!r}")
+    return int(word)
+
+
 def _pairs(words: Sequence[str], wants: str) -> list[tuple[str, Any]]:
     """Names and values. A value is JSON where it reads as JSON, and otherwise a word."""
     pairs: list[tuple[str, Any]] = []

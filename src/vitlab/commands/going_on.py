@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vitlab.commands.changes import parse_changes, parse_entries
+from vitlab.commands.changes import parse_changes, parse_entries, parse_freeze
 from vitlab.errors import UserError
 
 if TYPE_CHECKING:
-    from vitlab.training.plan import Plan
+    from vitlab.training.plan import Plan, Source
 
 # Where data lie, how often to keep and what to print may be other than before: none of it changes what is trained.
 # (That data are the same is told by their fingerprint.)
@@ -48,7 +48,7 @@ def other_versions(plan: "Plan") -> str:
 
 def _differs(plan: "Plan", name: str, value: Any, folder: Path) -> str:
     """How the plan differs from one setting; empty where it does not."""
-    flag = f"--{name.replace('_', '-')}"
+    flag = f"--{name.rstrip('_').replace('_', '-')}"
     if name in _WHOLE:
         return "" if _WHOLE[name](plan, value, folder) else f"another {flag} than {_shown(value)}"
     places: dict[str, Any] = {**plan.recipe.model_dump(), **plan.machine.model_dump()}
@@ -66,6 +66,10 @@ def _same_recipe(plan: "Plan", value: Any, _: Path) -> bool:
     return checked({**plan.recipe.model_dump(), **parse_entries(value)}, "recipe") == plan.recipe
 
 
+def _same_source(known: "Source | None", value: Any) -> bool:
+    return known is not None and known.path in (str(value), str(Path(value).resolve()))
+
+
 # Settings that are not one entry of the plan, and whether the plan has them.
 _WHOLE: dict[str, Callable[["Plan", Any, Path], bool]] = {
     "out": lambda plan, value, folder: Path(value) == folder,
@@ -73,6 +77,10 @@ _WHOLE: dict[str, Callable[["Plan", Any, Path], bool]] = {
     "model": lambda plan, value, _: value in (plan.model, plan.blueprint),
     "size": lambda plan, value, _: plan.blueprint.change(image=value).image == plan.blueprint.image,
     "change": lambda plan, value, _: plan.blueprint.change(**parse_changes(value)) == plan.blueprint,
+    "from_": lambda plan, value, _: _same_source(plan.start, value),
+    "teacher": lambda plan, value, _: _same_source(plan.teacher, value),
+    "freeze": lambda plan, value, _: plan.recipe.freeze == parse_freeze(value),
+    "temperature": lambda plan, value, _: getattr(plan.recipe.distill, "temperature", None) == value,
     "recipe": lambda plan, value, _: plan.reasons.get("recipe", "").startswith(f"{value!r}:"),
     "entry": _same_recipe,
 }

@@ -11,7 +11,7 @@ def spell(command: Callable[..., Any], arguments: Mapping[str, Any]) -> str:
     words = ["vitlab", command.__name__]
     for name, parameter in inspect.signature(command).parameters.items():
         value = arguments[name]
-        flag = f"--{name.replace('_', '-')}"
+        flag = f"--{name.rstrip('_').replace('_', '-')}"
         if parameter.kind is parameter.POSITIONAL_ONLY:
             words += [str(each) for each in (value if isinstance(value, list | tuple) else [value])]
         elif value == parameter.default:

@@ -6,9 +6,20 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from vitlab.commands.changes import parse_changes, parse_entries
+from vitlab.commands.changes import parse_changes, parse_entries, parse_freeze
 from vitlab.commands.ending import describe, finish, finished
-from vitlab.commands.flags import Changes, MaybeData, MaybeFloat, MaybeInt, MaybePath, Model, Switch
+from vitlab.commands.flags import (
+    Begin,
+    Changes,
+    Freeze,
+    MaybeData,
+    MaybeFloat,
+    MaybeInt,
+    MaybeModel,
+    MaybePath,
+    Model,
+    Switch,
+)
 from vitlab.commands.going_on import alone, check_broken_off, check_same, other_versions
 from vitlab.commands.run import Run, check_free, claim
 from vitlab.commands.spell import given, spell
@@ -29,6 +40,10 @@ def train(
     fetch: Switch = False,
     quarantine: MaybePath = None,
     model: Model = "auto",
+    from_: Begin = None,
+    freeze: Freeze = None,
+    teacher: MaybeModel = None,
+    temperature: MaybeFloat = None,
     size: MaybeInt = None,
     change: Changes = (),
     recipe: str = "auto",
@@ -69,6 +84,10 @@ def train(
         fetch: Get those files from their published address where they are missing.
         quarantine: A list of files to leave out, as `vitlab check DATA --quarantine FILE` writes it.
         model: A name from `vitlab models` (or in Python a blueprint), or `auto`: by size and number of the images.
+        from_: Trained weights to begin with (in Python `from_`): a run, a bundle, another library's file, a hub name.
+        freeze: Leave the stem and so many blocks as they are, or `all` but the head.
+        teacher: A trained model of any kind, whose answers the model learns beside the labels.
+        temperature: Learn all of the teacher's probabilities, softened so; its likeliest class if not given.
         size: Side of the images in pixels, where not the model's own.
         change: Parts of the model to change, such as pool=mean or block.attention.core=performer.
         recipe: few, grey, cifar, finetune, imagenet, or `auto`. What follows changes one entry of it.
@@ -107,8 +126,11 @@ def train(
     changed = {
         "epochs": epochs, "batch": batch, "rate": rate, "weight_decay": weight_decay, "warmup": warmup, "ema": ema,
         "smoothing": smoothing, "dropout": dropout, "drop_path": drop_path, "patience": patience,
+        "freeze": parse_freeze(freeze),
     }  # fmt: skip
-    flags = {name: value for name, value in changed.items() if value is not None}
+    flags: dict[str, Any] = {name: value for name, value in changed.items() if value is not None}
+    if temperature is not None:
+        flags["distill"] = {"kind": "soft", "temperature": temperature}
     recipe_changes = {**parse_entries(entry), **flags}
     _check_recipe(recipe, recipe_changes, flags)
     for flag, value in (("size", size), ("accumulate", accumulate), ("threads", threads)):
@@ -117,6 +139,10 @@ def train(
     if not 0 <= seed < 2**31:
         raise UserError(f"--seed wants a whole number from 0 to {2**31 - 1}, not {seed}")
     changes = parse_changes(change)
+    if from_ is not None and (model != "auto" or changes):
+        raise UserError("the model is that of --from; leave --model and --change out")
+    if temperature is not None and teacher is None:
+        raise UserError("--temperature is for a teacher's answers; name one with --teacher")
     without = None if quarantine is None else Path(quarantine)
     origin = Origin(data, None if root is None else Path(root), fetch, without)
     origin.check()
@@ -142,6 +168,8 @@ def train(
             Request(
                 origin=origin,
                 model=model,
+                start=None if from_ is None else str(from_),
+                teacher=None if teacher is None else str(teacher),
                 size=size,
                 changes=changes,
                 recipe=recipe,
@@ -264,6 +292,7 @@ def _show(plan: "Plan") -> str:
     rows = {
         "data": (f"{data.name}: {counts}", _said(plan)),
         "model": (plan.model, reasons.get("model", "")),
+        **({"teacher": (plan.teacher.model, reasons.get("teacher", ""))} if plan.teacher else {}),
         "recipe": (epochs, reasons.get("recipe", "")),
         "feeding": (_fed(plan), reasons.get("feeding", "")),
         "machine": (arithmetic, reasons.get("precision", "")),

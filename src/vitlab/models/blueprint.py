@@ -25,6 +25,15 @@ class Features(NamedTuple):
     pooled: Float[Tensor, "B D"]
 
 
+class Layers(NamedTuple):
+    """A model's modules in the order in which an image passes them; together they hold every weight once."""
+
+    stem: tuple[nn.Module, ...]  # what makes of pixels what the blocks take
+    blocks: tuple[nn.Module, ...]
+    last: tuple[nn.Module, ...]  # between the last block and the head
+    head: tuple[nn.Module, ...]
+
+
 class Model(nn.Module):
     """A module built from a blueprint: logits for (B, channels, X, Y), and the features behind them."""
 
@@ -35,6 +44,15 @@ class Model(nn.Module):
 
     @abstractmethod
     def forward(self, images: Float[Tensor, "B channels X Y"]) -> Float[Tensor, "B classes"]: ...
+
+    @property
+    @abstractmethod
+    def layers(self) -> Layers:
+        """What is frozen first and learns slowest, up to what learns fastest, where a model is fine-tuned."""
+
+    def answers(self, images: Float[Tensor, "B channels X Y"]) -> tuple[Tensor, ...]:
+        """The logits of each head, where a model has several that are taught apart; else the logits."""
+        return (self(images),)
 
 
 class Blueprint(Part, slot=True):

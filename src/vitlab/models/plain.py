@@ -14,11 +14,11 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from vitlab.errors import UserError
-from vitlab.models.blueprint import Blueprint, Features, Model
+from vitlab.models.blueprint import Blueprint, Features, Layers, Model
 from vitlab.parts import linformer, performer, reduction, sparse, window  # noqa: F401  their kinds, known by import
 from vitlab.parts.attention import SelfAttention
 from vitlab.parts.block import Block, PreNorm
-from vitlab.parts.head import Head, Linear
+from vitlab.parts.head import Head, Heads, Linear
 from vitlab.parts.init import Init, Truncated
 from vitlab.parts.norm import Layer, Norm
 from vitlab.parts.part import Site
@@ -116,3 +116,10 @@ class PlainTransformer(Model):
     def forward(self, images: Float[Tensor, "B channels X Y"]) -> Float[Tensor, "B classes"]:
         logits: Tensor = self.head(self.features(images).pooled)
         return logits
+
+    @property
+    def layers(self) -> Layers:
+        return Layers((self.patch, self.prefix, self.position), (*self.blocks,), (self.norm, self.pool), (self.head,))
+
+    def answers(self, images: Float[Tensor, "B channels X Y"]) -> tuple[Tensor, ...]:
+        return self.head.each(self.features(images).pooled) if isinstance(self.head, Heads) else (self(images),)

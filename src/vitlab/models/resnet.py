@@ -12,7 +12,7 @@ from jaxtyping import Float
 from pydantic import Field
 from torch import Tensor, nn
 
-from vitlab.models.blueprint import Blueprint, Features, Model
+from vitlab.models.blueprint import Blueprint, Features, Layers, Model
 from vitlab.parts.init import Init, Normal
 from vitlab.parts.stem import Stem, Wide, halved
 from vitlab.parts.unit import Basic, Unit
@@ -87,3 +87,8 @@ class ResidualNetwork(Model):
     def forward(self, images: Float[Tensor, "B channels X Y"]) -> Float[Tensor, "B classes"]:
         logits: Tensor = self.fc(self.features(images).pooled)
         return logits
+
+    @property
+    def layers(self) -> Layers:
+        units = (*self.layer1, *self.layer2, *self.layer3, *self.layer4)
+        return Layers((self.conv1, self.bn1), units, (), (self.fc,))

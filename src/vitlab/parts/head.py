@@ -48,17 +48,25 @@ class Averaged(Head):
         return _Averaged(width // 2, classes)
 
 
-class _Averaged(nn.Module):
+class Heads(nn.Module):
+    """The module of several heads that can be taught apart."""
+
+    @abstractmethod
+    def each(self, x: Float[Tensor, "B F"]) -> tuple[Tensor, ...]:
+        """The logits of each; the first one's teacher are the labels."""
+
+
+class _Averaged(Heads):
     def __init__(self, width: int, classes: int) -> None:
         super().__init__()
         self.cls = Linear().build(width, classes)
         self.distillation = Linear().build(width, classes)
 
-    def both(self, x: Float[Tensor, "B F"]) -> tuple[Tensor, Tensor]:
-        """The logits of each token, which distillation teaches apart."""
+    def each(self, x: Float[Tensor, "B F"]) -> tuple[Tensor, Tensor]:
+        """The logits of the class token and of the distillation token."""
         cls, distillation = x.chunk(2, dim=1)
         return self.cls(cls), self.distillation(distillation)
 
     def forward(self, x: Float[Tensor, "B F"]) -> Tensor:
-        cls, distillation = self.both(x)
+        cls, distillation = self.each(x)
         return (cls + distillation) / 2

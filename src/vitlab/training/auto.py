@@ -5,9 +5,11 @@ The rules are tables, so that a better measurement changes a row. Each answer co
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from vitlab.models.families.vit import vit, vit_for_few
 from vitlab.models.plain import Plain
+from vitlab.training.recipe import RECIPES
 
 # Largest side of the images -> (side to train at, None: as it is), patch.
 _PATCHES = ((12, 2), (40, 4), (80, 8))
@@ -43,6 +45,23 @@ def recipe(side: int, images: int, channels: int) -> tuple[str, str]:
     if images <= 200_000:
         return "cifar", f"{images:,} images of {side} pixels"
     return "imagenet", f"{images:,} images are many"
+
+
+# Images to train on -> epochs, for a model that knows much already. Few images want more rounds of them.
+_TUNING = ((1_000, 60), (10_000, 30), (200_000, 10), (math.inf, 5))
+
+
+def tuning(side: int, images: int, channels: int) -> tuple[dict[str, Any], str]:
+    """What to change of the recipe that fine-tunes, and why."""
+    changes: dict[str, Any] = {
+        "epochs": next(epochs for limit, epochs in _TUNING if images <= limit),
+        "batch": 32 if images <= _TUNING[0][0] else 128,
+    }
+    reason = f"the model is trained already; {images:,} images turn it to these classes"
+    if channels == 1 and side <= _PATCHES[-1][0]:
+        changes["augment"] = RECIPES["grey"].augment
+        reason += ", not mirrored, as small grey images are often signs"
+    return changes, reason
 
 
 def typical_side(sizes: Sequence[tuple[int, int]]) -> int:

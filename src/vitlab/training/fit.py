@@ -25,11 +25,12 @@ from vitlab.training.checkpoint import Checkpoint
 from vitlab.training.halt import Halt, Halted
 from vitlab.training.keeper import OFTEN, Keeper, Often
 from vitlab.training.learner import Learner
-from vitlab.training.objectives.supervised import Supervised
+from vitlab.training.objectives.chosen import objective
 from vitlab.training.plan import Plan
 from vitlab.training.progress import Watch
 from vitlab.training.record import Record
 from vitlab.training.snapshot import Snapshot
+from vitlab.training.start import begin
 from vitlab.training.tensorboard import Events
 
 _PRECISION = {"float32": "32-true", "bfloat16": "bf16-mixed"}
@@ -71,10 +72,10 @@ def _train(
 ) -> None:
     """All steps that are left; the last thing written is a checkpoint that says so."""
     L.seed_everything(plan.seed, verbose=False)
-    model = plan.blueprint.build()
+    model = begin(plan) if resumed is None else plan.blueprint.build()
     learner = Learner(
         model,
-        Supervised(plan.recipe.smoothing),
+        objective(plan, splits["train"]),
         plan.recipe,
         plan.steps,
         products=getattr(torch, plan.machine.precision),

@@ -1,30 +1,34 @@
 """The one LightningModule: a model, an objective and an optimizer, and no knowledge of which objective it is."""
 
-from typing import Any
+from typing import Any, Self
 
 import lightning as L
 import torch
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
-from torch import Tensor, nn
+from torch import Tensor
 
 from vitlab.data.module import Batch
+from vitlab.models.blueprint import Model
 from vitlab.training.curriculum import Curriculum
+from vitlab.training.frozen import freeze
 from vitlab.training.objectives.objective import Objective
 from vitlab.training.optimizers.build import optimizer
+from vitlab.training.optimizers.pace import divided, paces
 from vitlab.training.recipe import Recipe
-from vitlab.training.schedule import factor
+from vitlab.training.schedule import factor, waiting_factor
 
 
 class Learner(L.LightningModule):
     """One step of training and of validation, for any objective."""
 
     def __init__(
-        self, model: nn.Module, objective: Objective, recipe: Recipe, steps: int, products: torch.dtype = torch.float32
+        self, model: Model, objective: Objective, recipe: Recipe, steps: int, products: torch.dtype = torch.float32
     ) -> None:
         super().__init__()
         self.model, self.objective, self.recipe, self.steps = model, objective, recipe, steps
         self.products = products  # in which the optimizer multiplies matrices, where it does
         self.curriculum = Curriculum(model, recipe.stages, steps)
+        self.frozen = freeze(model, recipe.freeze)
 
     def training_step(self, batch: Batch, batch_idx: int) -> dict[str, Tensor]:
         images, targets = batch
@@ -42,14 +46,24 @@ class Learner(L.LightningModule):
         )
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
-        chosen = optimizer(self.model, self.recipe, self.products)
-        schedule = torch.optim.lr_scheduler.LambdaLR(chosen, factor(self.recipe, self.steps))
+        paced = paces(self.model, self.recipe.rates)
+        chosen = divided(optimizer(self.model, self.recipe, self.products), paced)
+        now, later = factor(self.recipe, self.steps), waiting_factor(self.recipe, self.steps)
+        schedule = torch.optim.lr_scheduler.LambdaLR(
+            chosen, [later if group["waits"] else now for group in chosen.param_groups]
+        )
         return {"optimizer": chosen, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def configure_gradient_clipping(self, optimizer: torch.optim.Optimizer, *_: Any, **__: Any) -> None:
         """Clip by norm ourselves: Lightning refuses to with a fused optimizer in mixed precision."""
         if self.recipe.clip is not None:
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
+
+    def train(self, mode: bool = True) -> Self:
+        super().train(mode)
+        for module in self.frozen:
+            module.eval()
+        return self
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self.model(*args, **kwargs)

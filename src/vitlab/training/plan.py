@@ -44,6 +44,22 @@ class DataFacts(BaseModel):
     test: int
 
 
+class Source(BaseModel):
+    """A trained model that a run needs: where it was, and how to know it again."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: str
+    digest: str
+    model: str
+
+
+class Teaching(Source):
+    """The model that teaches."""
+
+    remembered: bool  # its answers are computed once, before the first step
+
+
 class Machine(BaseModel):
     """On what, and with which arithmetic."""
 
@@ -73,6 +89,8 @@ class Plan(BaseModel):
     augment: tuple[Step, ...]
     accumulate: int
     machine: Machine
+    start: Source | None = None  # whose weights the model begins with
+    teacher: Teaching | None = None
     reasons: dict[str, str]
 
     @property

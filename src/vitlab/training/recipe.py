@@ -3,13 +3,15 @@
 Reading this file imports no torch, so that a wrong number on the command line is refused at once.
 """
 
-from typing import Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from vitlab.errors import UserError, explain_invalid, nearest
 from vitlab.training.decay import Cosine, Decay
+from vitlab.training.distill import Distill, Hard
 from vitlab.training.optimizers.choice import AdamW, Optimizer
+from vitlab.training.optimizers.rates import Even, Parted, Rates
 from vitlab.training.stage import Stage, check_order
 
 
@@ -25,6 +27,12 @@ class Recipe(BaseModel):
     last_rate: float = Field(default=0.0, ge=0, description="learning rate at its end")
     warmup: float = Field(default=0.05, ge=0, description="steps of warmup, or below 1 their share of all")
     decay: Decay = Cosine()
+    rates: Rates = Even()
+    freeze: Annotated[int, Field(ge=0)] | Literal["all"] = Field(
+        default=0, description="the stem and so many blocks after it stay as they are; all: everything but the head"
+    )
+    head_first: float = Field(default=0.0, ge=0, le=0.9, description="share of the steps in which only the head learns")
+    distill: Distill = Hard()
     betas: tuple[float, float] = (0.9, 0.999)
     weight_decay: float = Field(default=0.05, ge=0, description="on matrices; none on biases, norms, tokens, positions")
     clip: float | None = Field(default=1.0, gt=0, description="largest norm of the gradient")
@@ -64,7 +72,7 @@ RECIPES = {
         augment=({"kind": "pad_crop", "pixels": 4}, _FLIP, {"kind": "rand_augment"}, {"kind": "mix"}),
     ),
     "grey": Recipe(epochs=60, augment=({"kind": "affine", "rotate": 10, "shift": 0.08, "scale": 0.1, "shear": 5},)),
-    "finetune": Recipe(epochs=20, rate=1e-4, augment=({"kind": "resized_crop", "area": (0.5, 1.0)}, _FLIP)),
+    "finetune": Recipe(epochs=20, rates=Parted(), augment=({"kind": "resized_crop", "area": (0.5, 1.0)}, _FLIP)),
     "imagenet": Recipe(
         epochs=300,
         batch=4096,

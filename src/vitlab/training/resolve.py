@@ -22,7 +22,8 @@ from vitlab.errors import UserError
 from vitlab.models import registry
 from vitlab.models.blueprint import Blueprint
 from vitlab.parts import kernels
-from vitlab.training import auto, curriculum, machine
+from vitlab.training import auto, curriculum, machine, start
+from vitlab.training.frozen import check_freeze
 from vitlab.training.plan import DataFacts, LeftOut, Plan
 from vitlab.training.recipe import Recipe, recipe
 
@@ -35,6 +36,8 @@ class Request:
 
     origin: Origin
     model: str | Blueprint = "auto"
+    start: str | None = None
+    teacher: str | None = None
     size: int | None = None
     changes: dict[str, Any] = field(default_factory=dict)
     recipe: str = "auto"
@@ -67,21 +70,32 @@ def resolve(request: Request) -> Ready:
     side, channels = auto.typical_side(seen.sizes), seen.channels
     reasons = {"data": "; ".join(source.said)} if source.said else {}
 
-    blueprint, reasons["model"] = _model(request, side, channels, len(train), len(source.classes))
+    begun = None
+    if request.start is not None:
+        begun = start.plan_start(request.start, source.classes, request.size, channels)
+        blueprint, reasons["model"] = begun.blueprint, begun.reason
+    else:
+        blueprint, reasons["model"] = _model(request, side, channels, len(train), len(source.classes))
     chosen, reasons["recipe"] = _recipe(request, side, len(train), channels)
     regularised = {name: value for name in blueprint.regularisers if (value := getattr(chosen, name)) is not None}
     blueprint = blueprint.change(**regularised)
     curriculum.check(blueprint, chosen.stages)
+    check_freeze(blueprint, chosen.freeze)
     if "ema" not in request.recipe_changes:
         chosen, reasons["ema"] = _ema(chosen, len(train))
     accumulate, reasons["accumulate"] = _accumulate(request.accumulate, min(chosen.batch, len(train)))
     reasons["device"] = why_device
 
     steps = read_steps(chosen.augment, "recipe.augment")
-    preprocess, feeding, reasons["feeding"] = _feeding(source.splits, seen, blueprint, steps, device, request.cached)
+    plain = begun.preprocess if begun else _plain(blueprint)
+    preprocess, feeding, reasons["feeding"] = _feeding(source.splits, seen, plain, steps, device, request.cached)
     splits = _open(source.splits, preprocess, feeding, seen)
-    mean, std = splits["train"].statistics()
-    preprocess = preprocess.model_copy(update={"mean": mean, "std": std})
+    if begun is None:
+        mean, std = splits["train"].statistics()
+        preprocess = preprocess.model_copy(update={"mean": mean, "std": std})
+    taught = None
+    if request.teacher is not None:
+        taught, reasons["teacher"] = start.plan_teacher(request.teacher, source.classes, preprocess, steps, chosen)
     settled, why = machine.resolve(blueprint, chosen.batch // accumulate, device, request.precision)
     plan = Plan(
         command=request.command,
@@ -105,6 +119,8 @@ def resolve(request: Request) -> Ready:
         feeding=feeding,
         accumulate=accumulate,
         machine=settled,
+        start=begun.source if begun else None,
+        teacher=taught,
         reasons={**reasons, **why},
     )
     return Ready(plan, splits)
@@ -145,7 +161,12 @@ def _model(request: Request, side: int, channels: int, images: int, classes: int
 
 
 def _recipe(request: Request, side: int, images: int, channels: int) -> tuple[Recipe, str]:
-    name, why = (request.recipe, "asked for") if request.recipe != "auto" else auto.recipe(side, images, channels)
+    if request.recipe != "auto":
+        return recipe(request.recipe, request.recipe_changes), f"{request.recipe!r}: asked for"
+    if request.start is not None:
+        changes, why = auto.tuning(side, images, channels)
+        return recipe("finetune", {**changes, **request.recipe_changes}), f"'finetune': {why}"
+    name, why = auto.recipe(side, images, channels)
     return recipe(name, request.recipe_changes), f"{name!r}: {why}"
 
 
@@ -182,13 +203,18 @@ def _accumulate(asked: int | None, batch: int) -> tuple[int, str]:
     return parts, f"a batch of {batch} images is computed in {parts} part{'s' if parts > 1 else ''}{whole}"
 
 
+def _plain(blueprint: Blueprint) -> Preprocess:
+    """Pictures for this model, their mean and deviation not known yet."""
+    channels = blueprint.channels
+    return Preprocess(size=blueprint.image, channels=channels, mean=(0.0,) * channels, std=(1.0,) * channels)
+
+
 def _feeding(
-    samples: dict[str, Samples], seen: Look, blueprint: Blueprint, steps: Sequence[Step], device: str, cached: bool
+    samples: dict[str, Samples], seen: Look, plain: Preprocess, steps: Sequence[Step], device: str, cached: bool
 ) -> tuple[Preprocess, Feeding, str]:
     """How pictures are brought to the model's size, where they are kept and who varies them."""
-    size, channels = blueprint.image, blueprint.channels
+    size = plain.size
     whole = cut_from_whole(seen, size, steps)
-    plain = Preprocess(size=size, channels=channels, mean=(0.0,) * channels, std=(1.0,) * channels)
     preprocess = plain.model_copy(update={"stored": stored_side(seen, size) if whole else None})
     taken, who = steps_taken(size, device, steps, whole)
     feeding, where = choose(samples, seen, preprocess, whole, taken, cached)

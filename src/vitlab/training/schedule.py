@@ -25,3 +25,10 @@ def factor(recipe: Recipe, steps: int) -> Callable[[int], float]:
         return last + (1 - last) * recipe.decay.at(way)
 
     return at
+
+
+def waiting_factor(recipe: Recipe, steps: int) -> Callable[[int], float]:
+    """The same for weights that wait while the head learns alone: nothing, then a schedule of what is left."""
+    alone = round(recipe.head_first * steps)
+    after = factor(recipe, steps - alone)
+    return lambda step: after(step - alone) if step >= alone else 0.0

@@ -18,6 +18,15 @@ class Supervised:
 
     def __call__(self, model: nn.Module, images: Tensor, targets: Tensor) -> Outcome:
         logits = model(images).float()
-        loss = functional.cross_entropy(logits, targets, label_smoothing=self.smoothing if model.training else 0.0)
+        loss = self.loss(logits, targets) if model.training else functional.cross_entropy(logits, targets)
+        return self.outcome(loss, logits, targets)
+
+    def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """What is minimised."""
+        return functional.cross_entropy(logits, targets, label_smoothing=self.smoothing)
+
+    @staticmethod
+    def outcome(loss: Tensor, logits: Tensor, targets: Tensor) -> Outcome:
+        """A loss beside how many of the logits were right."""
         truth = targets if targets.ndim == 1 else targets.argmax(dim=1)
         return Outcome(loss, (logits.detach().argmax(dim=1) == truth).sum(), len(targets))
