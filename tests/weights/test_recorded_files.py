@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 import vitlab
-from tests.parity.drawn import pixels, value
+from tests.parity.drawn import fill, pixels, value
 from tests.parity.test_timm import HERE, PEERS, distance
 from vitlab.weights.foreign import CONFIG
 from vitlab.weights.libraries import flax, timm, torchvision
@@ -149,3 +149,16 @@ def test_peers_still_compute_what_was_recorded(tmp_path: Path) -> None:
         assert live.told == kept.told
         assert live.made.keys() == kept.made.keys()
         assert max(distance(live.made[key], tensor) for key, tensor in kept.made.items()) < 1e-5
+
+
+@pytest.mark.parametrize("layers", [18, 50])
+def test_a_resnet_of_torchvisions(layers: int, tmp_path: Path) -> None:
+    path = HERE / "recorded_resnets" / f"resnet{layers}.safetensors"
+    made = load_file(path)
+    model = vitlab.create(f"resnet{layers}", classes=10)
+    fill(model)
+    torch.save(model.state_dict(), tmp_path / "x.pth")
+    bundle = vitlab.load(tmp_path / "x.pth", say=lambda _: None)
+    assert bundle.card.blueprint == model.blueprint
+    with torch.no_grad():
+        assert distance(bundle.model(made["images"]), made["logits"]) < 1e-4
