@@ -24,7 +24,7 @@ lint: .venv/ready-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/ready-dev  ## the tables under benchmarks/; leave the machine alone meanwhile
+bench: .venv/ready-dev .venv-peers/ready  ## the tables under benchmarks/; leave the machine alone meanwhile
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
 
 peers: .venv-peers/ready  ## timm and torchvision in an environment of their own, for parity and benchmarks
@@ -53,5 +53,5 @@ clean:
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-peers.txt \
 		torch safetensors huggingface-hub pyyaml numpy pillow
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-peers.txt --no-deps \
-		torchvision timm
+		torchvision timm vit-pytorch einops
 	touch $@
