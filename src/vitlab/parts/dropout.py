@@ -26,22 +26,25 @@ def dropout(x: Tensor, rate: float) -> Tensor:
         return x
     if x.device.type != "cpu" or rate == 1:
         return functional.dropout(x, rate)
-    if torch.compiler.is_compiling():
-        return torch.where(hashed(x, rate), x * (1 / (1 - rate)), 0.0)
-    return x * _mask(x, rate) * (1 / (1 - rate))
+    mask = hashed(x, rate) if torch.compiler.is_compiling() else _drawn(x, rate)
+    return x * mask * (1 / (1 - rate))
 
 
 def hashed(x: Tensor, rate: float) -> Tensor:
-    """Which elements stay: a hash of each one's place and of two fresh seeds, compared with the rate."""
+    """Ones and zeros in the type of `x`: a hash of each element's place and of two fresh seeds, against the rate.
+
+    No boolean is made: compiled code would keep it for the backward pass, and writes booleans one at a time.
+    """
     # The compiler keeps the result of `rand`; that of `randint` it would draw again for every element.
     seeds = (torch.rand(2) * 2**24).to(torch.int32)
     place = torch.arange(x.numel(), dtype=torch.int32).view(x.shape)
     mixed = (place ^ seeds[0]) * _FIRST
     mixed = ((mixed ^ ((mixed >> 15) & 0x1FFFF)) + seeds[1]) * _SECOND
-    return mixed >= round((rate - 0.5) * 2**32)
+    below = ((mixed & 0x7FFFFFFF) - min(round(rate * 2**31), 2**31 - 1)) >> 31  # -1 where the hash is below the rate
+    return (below + 1).to(x.dtype)
 
 
-def _mask(x: Tensor, rate: float) -> Tensor:
+def _drawn(x: Tensor, rate: float) -> Tensor:
     """Ones and zeros in the type of `x`, from 16 random bits each: four to a number of the generator."""
     bits = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None).view(torch.int16)
     least = min(round((rate - 0.5) * 2**16), 2**15 - 1)
