@@ -333,7 +333,7 @@ def test_check_looks_inside(tmp_path):
     found = vitlab.check(str(pets), quarantine=tmp_path / "bad.txt", page=tmp_path / "check.html")
     assert {(one.kind, one.key, one.other) for one in found.findings if one.kind != "tiny"} == {
         ("truncated", "train-1/000020", None),
-        ("to-know", ".", None),
+        ("to-know", "pets", None),
         ("leak", "train-0/000003", "test-0/a"),
         ("wrong-suffix", "test-0/b", None),
         ("not-an-image", "test-0/c", None),

@@ -74,7 +74,7 @@ def check_source(
     tops = {split: _classes(source, samples, split) for split, samples in source.splits.items()}
     seen, findings = _look(tasks, picture, tops, tick)
     findings += _names(source)
-    findings += [Finding("to-know", ".", sentence) for sentence in source.said]
+    findings += [Finding("to-know", source.name, sentence) for sentence in source.said]
     splits = {split: sum(one.split == split for one in seen) for split in source.splits}
     return Checked(data, len(tasks), len(seen), len(source.classes), splits, findings), picture
 
