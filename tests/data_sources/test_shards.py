@@ -6,14 +6,18 @@ import tarfile
 
 import numpy as np
 import pytest
+import yaml
 
 import vitlab
 from tests.data_sources.packed import pixels, png
 from tests.data_sources.tarred import about, tar, write_files, write_shard
+from vitlab.data.feed import choose
+from vitlab.data.order import NearbyBatches
 from vitlab.data.quarantine import read_quarantine, without
 from vitlab.data.sources import check_source, open_source, shard
 from vitlab.data.sources.source import Samples
 from vitlab.errors import UserError
+from vitlab.training import fit
 
 pytest.importorskip("webdataset", reason="the tests want the writer: pip install 'vitlab[dev]'")
 
@@ -345,3 +349,31 @@ def test_check_looks_inside(tmp_path):
     assert {split: len(samples) for split, samples in source.splits.items()} == {"train": 19, "test": 2}
     for samples in source.splits.values():
         assert all(samples.read(i).size == (6, 5) for i in range(len(samples)))
+
+
+def test_what_is_not_kept_is_read_a_few_shards_at_a_time(tmp_path, monkeypatch):
+    """Where memory is too small for the pictures, training goes by the order that is kind to disks."""
+    for i in range(40):
+        write_shard(tmp_path / "pets" / f"train-{i:02d}.tar", 4, 4 * i)
+    write_shard(tmp_path / "pets" / "val.tar", 12, 200)
+    write_shard(tmp_path / "pets" / "test.tar", 12, 300)
+    drawn = []
+
+    class Spy(NearbyBatches):
+        def __iter__(self):
+            for positions in super().__iter__():
+                drawn.extend(positions.tolist())
+                yield positions
+
+    monkeypatch.setattr(choose, "available_memory", lambda: 1)
+    monkeypatch.setattr(fit, "NearbyBatches", Spy)
+    run = vitlab.train(
+        str(tmp_path / "pets"), model="vit_few_patch2_8", change=("depth=1", "width=12"), epochs=1, batch=16, threads=1,
+        precision="float32", quiet=True, out=tmp_path / "run",
+    )  # fmt: skip
+    assert sorted(drawn) == list(range(160))
+    assert [len({i // 4 for i in drawn[at : at + 64]}) for at in (0, 64)] == [16, 16]
+    plan = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
+    assert plan["feeding"]["train"] == "stream"
+    assert "from a few parts of the data at a time" in plan["reasons"]["feeding"]
+    assert run.evaluation.images == 12

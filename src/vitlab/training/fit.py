@@ -14,7 +14,7 @@ from lightning.pytorch.callbacks import Callback
 
 from vitlab.data.feed.feed import Feed
 from vitlab.data.module import DataModule
-from vitlab.data.order import BalancedBatches, RepeatedBatches, ShuffledBatches
+from vitlab.data.order import BalancedBatches, NearbyBatches, RepeatedBatches, ShuffledBatches
 from vitlab.errors import Interrupted
 from vitlab.files import saying_why, sweep
 from vitlab.models.blueprint import Model
@@ -139,6 +139,8 @@ def _order(plan: Plan, train: Feed) -> ShuffledBatches:
         return BalancedBatches(train.labels, plan.micro_batch, plan.seed)
     if plan.recipe.repeats > 1:
         return RepeatedBatches(len(train), plan.micro_batch, plan.seed, plan.recipe.repeats)
+    if plan.feeding.train == "stream" and train.parts is not None:
+        return NearbyBatches(train.parts, plan.micro_batch, plan.seed)
     return ShuffledBatches(len(train), plan.micro_batch, plan.seed)
 
 

@@ -49,7 +49,8 @@ def _way(samples: Samples, need: int, held: int, cut: bool, cached: bool) -> tup
         return "cache", f"{size} and are decoded once, into a file that is mapped"
     if room:
         return "memory", f"{size} of memory; no cache: {why_not}"
-    return "stream", f"{size} and are decoded in each epoch; no cache: {why_not}"
+    order = ", from a few parts of the data at a time" if samples.parts is not None else ""
+    return "stream", f"{size} and are decoded in each epoch{order}; no cache: {why_not}"
 
 
 def _no_cache(samples: Samples, need: int, cached: bool) -> str:

@@ -52,6 +52,7 @@ class Decoded(Feed):
         say: Callable[[str], None] = complain,
     ) -> None:
         self.samples, self.preprocess, self.store, self.whole, self.say = samples, preprocess, store, whole, say
+        self.parts = samples.parts
         self.keys, self.labels = samples.keys, torch.tensor(samples.labels, dtype=torch.int64)
         self.state, self.complaints, self.lock = bytearray(len(samples)), dict[int, str](), threading.Lock()
         self.seen = 0

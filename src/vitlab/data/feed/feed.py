@@ -19,6 +19,7 @@ class Feed(ABC):
 
     keys: Sequence[str]
     labels: Int64[Tensor, " count"]
+    parts: Sequence[int] | None = None  # of which part of the data (a shard, say) each is read, where that matters
     left_out: tuple[str, ...]  # of each image that cannot be used, what is wrong with it, as far as it is known
 
     def __len__(self) -> int:
