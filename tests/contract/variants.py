@@ -37,6 +37,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "unfold": {"patch": {"kind": "unfold", "size": 2}},
     "oblong patches": {"patch": {"kind": "conv", "size": (1, 2)}, "image": (3, 10)},
     "stem": {"patch": {"kind": "stem", "widths": (4,)}, "image": (12, 20)},
+    "tower": {"patch": {"kind": "tower", "first": 3, "widths": (4,), "convolutions": 2}, "image": (13, 21)},
     "overlap": {"patch": {"kind": "overlap", "size": 3, "stride": 2}},
     # positions
     "no positions": {"position": "none"},

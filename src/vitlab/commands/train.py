@@ -90,7 +90,7 @@ def train(
         temperature: Learn all of the teacher's probabilities, softened so; its likeliest class if not given.
         size: Side of the images in pixels, where not the model's own.
         change: Parts of the model to change, such as pool=mean or block.attention.core=performer.
-        recipe: few, grey, cifar, finetune, imagenet, or `auto`. What follows changes one entry of it.
+        recipe: few, grey, cifar, compact, finetune, imagenet, or `auto`. What follows changes one entry of it.
         entry: Entries of the recipe that have no flag here, such as optimizer=muon or decay=linear.
         epochs: Times that every training image is seen.
         batch: Images a step of the optimizer.

@@ -56,7 +56,8 @@ def divide(image: Pair, patch: Pair) -> Pair:
     )
 
 
-def _flatten(maps: Tensor) -> Tokens:
+def flatten(maps: Tensor) -> Tokens:
+    """Maps as tokens, row by row, with their grid."""
     return maps.flatten(2).transpose(1, 2), (maps.shape[2], maps.shape[3])
 
 
@@ -81,7 +82,7 @@ class _ConvPatch(nn.Module):
 
     def forward(self, images: Float[Tensor, "B channels X Y"]) -> Tokens:
         divide((images.shape[2], images.shape[3]), self.size)
-        return _flatten(self.proj(images))
+        return flatten(self.proj(images))
 
 
 class Unfold(Patch):
@@ -137,7 +138,7 @@ class _StemPatch(nn.Module):
 
     def forward(self, images: Float[Tensor, "B channels X Y"]) -> Tokens:
         divide((images.shape[2], images.shape[3]), self.size)
-        return _flatten(self.layers(images))
+        return flatten(self.layers(images))
 
 
 class Overlap(Patch):
@@ -168,4 +169,4 @@ class _OverlapPatch(nn.Module):
         self.proj = nn.Conv2d(channels, width, size, stride=stride, padding=padding)
 
     def forward(self, images: Float[Tensor, "B channels X Y"]) -> Tokens:
-        return _flatten(self.proj(images))
+        return flatten(self.proj(images))

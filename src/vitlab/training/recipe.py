@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from vitlab.errors import UserError, explain_invalid, nearest
-from vitlab.training.decay import Cosine, Decay
+from vitlab.training.decay import Cosine, Decay, Line
 from vitlab.training.distill import Distill, Hard
-from vitlab.training.optimizers.choice import AdamW, Optimizer
+from vitlab.training.optimizers.choice import AdamW, Muon, Optimizer
 from vitlab.training.optimizers.rates import Even, Parted, Rates
 from vitlab.training.stage import Stage, check_order
 
@@ -70,6 +70,15 @@ RECIPES = {
     "cifar": Recipe(
         epochs=200,
         augment=({"kind": "pad_crop", "pixels": 4}, _FLIP, {"kind": "rand_augment"}, {"kind": "mix"}),
+    ),
+    "compact": Recipe(  # models with a tower of convolutions, in minutes: see docs/log.md
+        epochs=10,
+        batch=250,
+        optimizer=Muon(),
+        rate=2e-3,
+        decay=Line(hold=0.2),
+        drop_path=0.0,
+        augment=({"kind": "pad_crop", "pixels": 2}, _FLIP),
     ),
     "grey": Recipe(epochs=60, augment=({"kind": "affine", "rotate": 10, "shift": 0.08, "scale": 0.1, "shear": 5},)),
     "finetune": Recipe(epochs=20, rates=Parted(), augment=({"kind": "resized_crop", "area": (0.5, 1.0)}, _FLIP)),
