@@ -97,19 +97,19 @@ def test_pointing_at_a_patch_shows_what_it_looks_at_and_what_looks_at_it(opened,
 
 def test_keys_step_through_layers_and_heads(opened, explained):
     layers = explained[0].layers
-    point(opened, 2, 1)
-    opened.locator("#to").click()
-    token = 1 + 4 * 2 + 1
+    point(opened, 2, 2)
+    opened.mouse.down()
+    opened.mouse.up()
+    token = 1 + 4 * 2 + 2
     assert opened.locator("#layer-name").inner_text() == "2 of 0 to 2"
     for layer in (1, 0):
         opened.keyboard.press("ArrowLeft")
         assert opened.locator("#layer-name").inner_text() == f"{layer} of 0 to 2"
-        centre = 1 + 4 * 2 + 2  # a click is in the middle of the canvas
-        agrees(read(opened, "to"), layers[layer].mean[centre], np.full(17, layers[layer].mean[centre].max()))
+        agrees(read(opened, "to"), layers[layer].mean[token], np.full(17, layers[layer].mean[token].max()))
     opened.keyboard.press("Shift+ArrowLeft")
     opened.keyboard.press("ArrowDown")
     opened.keyboard.press("ArrowDown")
-    found = layers[0].every[1]
+    found, token = layers[0].every[1], token - 1
     assert opened.locator("#head").input_value() == "1"
     agrees(read(opened, "to"), found[token], np.full(17, found[token].max()))
     agrees(read(opened, "from"), found[:, token], found.max(axis=1))

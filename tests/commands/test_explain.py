@@ -38,12 +38,45 @@ def test_without_images_some_of_the_data_are_taken_right_and_wrong(here: Path, s
     assert Path(found["page"]).is_file()
 
 
+def test_which_explanation_to_believe(here: Path, say: Say, trained: Run) -> None:
+    words = ["--fidelity", "--count", 20, "--method", "rollout", "occlusion", "gradient", "--out", "out"]
+    said = say("explain", trained.folder, *words)
+    assert said.code == 0, said.err
+    assert said.out.startswith("20 images, 4x4 places")
+    found = json.loads((here / "out" / "fidelity.json").read_text())
+    assert {score["method"] for score in found["scores"]} == {"rollout", "occlusion", "gradient", "random"}
+    assert (here / "out" / "fidelity.png").is_file()
+
+
+def test_the_model_itself(here: Path, say: Say, trained: Run) -> None:
+    said = say("explain", trained.folder, "--model", "--count", 20, "--out", "out")
+    assert said.code == 0, said.err
+    assert "no picture: epochs.png: the training was not watched" in said.out
+    drawn = {path.name for path in (here / "out").iterdir()}
+    assert drawn == {"heads.png", "probes.png", "positions.png", "filters.png", "anatomy.json"}
+    found = json.loads((here / "out" / "anatomy.json").read_text())
+    assert len(found["heads"]) == len(found["drops"]) == 4
+    assert {head["kind"] for head in found["heads"]} <= {"local", "global", "sink"}
+
+
+def test_a_network_without_attention_is_explained_by_its_maps(here: Path, say: Say) -> None:
+    folder = here / "run"
+    network = ("--model", "resnet18_cifar_32", "--size", 8, "--change", "width=4", "--epochs", 1, "--quiet")
+    assert say("train", "digits", *network, "--precision", "float32", "--out", folder).code == 0
+    said = say("explain", folder, "--count", 1, "--method", "attention", "grad-cam", "occlusion", "--out", "out")
+    assert said.code == 0, said.err
+    assert "no attention: this model has no attention to look at" in said.out
+    assert sorted(path.name[:3] for path in (here / "out").iterdir()) == ["01-", "01-", "pag"]
+    assert say("explain", folder, "--model").err == "vitlab: this model has no attention to look at\n"
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
         ("nope.png", "no such image or folder: nope.png"),
         ("--method rolout", "no method 'rolout'; did you mean 'rollout' or 'weighted-rollout'?"),
         ("--count 0", "--count wants at least 1, not 0"),
+        ("--fidelity --model", "--fidelity and --model are two questions"),
         ("--out file", "file is a file; --out wants a folder"),
         ("--target wolf", "the model knows no class 'wolf'"),
     ],

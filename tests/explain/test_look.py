@@ -5,12 +5,14 @@ import pytest
 import torch
 
 import vitlab
+from tests.contract.cases import CASES, DISTINCT, built
 from tests.explain import naive
 from vitlab.bundle import Bundle, Card
 from vitlab.data.preprocess import Preprocess
 from vitlab.errors import UserError
 from vitlab.explain.methods.known import METHODS
 from vitlab.explain.record import recording
+from vitlab.report.explain_page import render
 
 CLASSES = ("ant", "bee", "cat", "dog", "eel")
 
@@ -74,6 +76,27 @@ def test_a_loaded_bundle_is_explained_without_writing(picture, tmp_path, monkeyp
     assert len(found) == 2
     assert found.page is None
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", [name for name in DISTINCT if CASES[name].channels in (1, 3)])
+def test_every_model_is_explained_or_said_why_not(name):
+    """Windows, spatial reduction, no class token, no attention: all have a page, with what there is."""
+    case = CASES[name]
+    given = Preprocess(size=case.image, channels=case.channels, mean=(0.4,) * case.channels, std=(0.2,) * case.channels)
+    labels = tuple(f"class {i}" for i in range(case.classes))
+    made = Bundle(built(name), Card(blueprint=case, preprocess=given, classes=labels))
+    picture = np.random.default_rng(0).integers(0, 256, (*case.image, case.channels), dtype=np.uint8)
+    found = vitlab.explain(made, picture, method=("attention", "weighted-rollout", "grad-cam", "gradient"))[0]
+    attends = '"attention"' in case.model_dump_json()
+    assert bool(found.layers) == attends
+    assert set(found.refused) == (set() if attends else {"attention", "weighted-rollout"})
+    assert bool(found.scales) == (not attends)
+    for layer in found.layers:
+        tokens = len(layer.prefix) + layer.grid[0] * layer.grid[1]
+        assert layer.mean.shape == (tokens, tokens)
+        assert layer.heads.shape[1:] == layer.grid
+    text = render(case.name, [found])
+    assert text.count(found.layers[-1].name if attends else "no attention to look at") == (1 if attends else 2)
 
 
 def test_it_shows_itself_in_a_notebook(picture):

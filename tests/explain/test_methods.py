@@ -13,6 +13,7 @@ from vitlab.explain.methods import integrated
 from vitlab.explain.methods.attention import on_grid, rows
 from vitlab.explain.methods.known import METHODS, RANDOM, chosen
 from vitlab.explain.record import recording
+from vitlab.models.registry import create
 
 from . import naive
 
@@ -150,6 +151,36 @@ def test_spatial_reduction_spreads_a_key_over_the_patches_it_was_made_of():
         for row in range(4):
             for column in range(6):
                 assert_close(found[0, head, row, column], small[row // 2, column // 2] / 4)
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_grad_cam_of_a_network_agrees_with_captum(frozen):
+    model = create("resnet18_cifar_32", classes=5).eval().requires_grad_(not frozen)
+    images = torch.randn(2, 3, 32, 32)
+    expected = captum.attr.LayerGradCam(model, model.layer4).attribute(
+        images.clone().requires_grad_(), target=TARGETS, relu_attributions=True
+    )
+    assert_close(heat("grad-cam", model, images), expected[:, 0].detach(), rtol=1e-4, atol=1e-6)
+
+
+def test_grad_cam_of_a_transformer_is_of_the_patches_that_go_into_its_last_block(images):
+    model = naive.small()
+    patches, grid = model.patch(images)
+    x = model.position(model.prefix(patches), grid)
+    for block in model.blocks[:-1]:
+        x = block(x, grid)
+    x = x.detach().requires_grad_()
+    model.head(model.pool(model.norm(model.blocks[-1](x, grid))))[[0, 1], TARGETS].sum().backward()
+    for i in range(2):
+        weights = x.grad[i, 1:].mean(dim=0)
+        expected = torch.stack([(weights * x[i, 1 + p]).sum().clamp_min(0) for p in range(15)])
+        assert_close(heat("grad-cam", model, images)[i].flatten(), expected.detach(), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["attention", "rollout", "weighted-rollout"])
+def test_a_network_has_no_attention(name):
+    with pytest.raises(UserError, match="this model has no attention to look at"):
+        METHODS[name].explain(create("resnet18_cifar_32", classes=5), torch.randn(1, 3, 32, 32), torch.tensor([2]))
 
 
 def test_random_is_the_same_each_time_and_not_for_every_batch(images):

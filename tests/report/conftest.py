@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from .sample import COMMAND, COST, METRICS, MODEL, PLAN, evaluation
+from .sample import COMMAND, COST, EXAMPLES, METRICS, MODEL, PLAN, evaluation
 
 
 @pytest.fixture
@@ -27,6 +27,7 @@ def run(tmp_path: Path) -> Path:
     (run / "config.yaml").write_text(PLAN)
     (run / "metrics.csv").write_text(METRICS)
     (run / "evaluation.json").write_text(json.dumps(evaluation()))
+    (run / "examples.json").write_text(json.dumps(EXAMPLES))
     (run / "cost.json").write_text(json.dumps(COST))
     (run / "bundle" / "model.json").write_text(json.dumps(MODEL))
     return run

@@ -41,6 +41,20 @@ def evaluation() -> dict[str, Any]:
     }
 
 
+EXAMPLES = {
+    "examples": [
+        {
+            "where": HOSTILE,
+            "truth": "circle",
+            "predicted": HOSTILE,
+            "probability": 0.9,
+            "png": png(),
+            "maps": {"attention rollout": png(), "Grad-CAM": "no picture"},
+        },
+        {"where": "b", "truth": "circle", "predicted": "circle", "probability": 0.8, "png": png(), "maps": {}},
+    ]
+}
+
 METRICS = """epoch,step,train_loss,train_accuracy,val_loss,val_accuracy,rate,images_per_second,seconds
 1,10,2.0,0.25,,,0.001,900,1.0
 1,20,1.0,0.75,,,0.002,1100,2.0

@@ -242,3 +242,17 @@ def test_what_the_plan_says_of_the_data_is_not_said_twice(run: Path) -> None:
     body = page.render(facts.read(run)).split('id="data"')[1].split("</section>")[0]
     assert body.count("1077") == 1
     assert body.count("c0ffee") == 1
+
+
+def test_examples_show_the_image_and_the_maps_that_are_pictures(run: Path) -> None:
+    text = page.write(run).read_text()
+    looks = text[text.index('<section id="looks"') : text.index('<section id="data"')]
+    assert looks.count("<img") == 3  # a map that is no picture is left out
+    assert looks.index("in truth") < looks.index("rightly called")
+    assert looks.count("<figcaption>attention rollout</figcaption>") == 1
+    assert "<script" not in looks
+
+
+def test_a_run_without_examples_has_no_section_about_them(run: Path) -> None:
+    (run / "examples.json").unlink()
+    assert "looks-title" not in page.write(run).read_text()

@@ -34,6 +34,7 @@ def finish(plan: "Plan", trained: "Model", test: "Feed", folder: Path) -> Run:
     """The trained model saved as a bundle, tried on the test images, and described."""
     from vitlab.analysis.accuracy import evaluate
     from vitlab.bundle import Bundle, Card, load
+    from vitlab.explain.examples import examples
     from vitlab.report import page
 
     card = Card(
@@ -50,6 +51,7 @@ def finish(plan: "Plan", trained: "Model", test: "Feed", folder: Path) -> Run:
     metrics = {"test_accuracy": found.accuracy, "test_loss": found.loss}
     Bundle(trained, card.model_copy(update={"metrics": metrics})).save(folder / "bundle")
     (folder / "report.html").unlink(missing_ok=True)
+    write_text(folder / "examples.json", examples(load(folder), test).model_dump_json())
     write_text(folder / "evaluation.json", found.model_dump_json())
     page.write(folder)
     return Run(folder)

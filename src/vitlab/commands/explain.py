@@ -1,64 +1,20 @@
 """vitlab explain: what a trained model looks at, and which picture of it to believe."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from vitlab.bundle_path import check_bundle
-from vitlab.commands.flags import Count, MaybeImages, MaybePath, MaybeWord, Names, RunOrBundle, Switch
-from vitlab.commands.own_data import same_classes
+from vitlab.commands.explained import MOST, Explanations, explain_each, of_data, of_files
+from vitlab.commands.flags import MaybeImages, MaybeInt, MaybePath, MaybeWord, Names, RunOrBundle, Switch
+from vitlab.commands.insight import Insight, dissected, judged
 from vitlab.data.origin import Origin
 from vitlab.errors import UserError
-from vitlab.files import check_writable, replacing, saying_why, write_text
+from vitlab.files import check_writable
 
 if TYPE_CHECKING:
-    import torch
-
     from vitlab.bundle import Bundle
-    from vitlab.explain.explanation import Explanation
 
-MOST = 48  # images of one page: more would not open on a phone
-
-
-@dataclass(frozen=True)
-class Explanations:
-    """An explanation for each image, in order, and where pictures and page were written, if they were."""
-
-    found: tuple["Explanation", ...]
-    page: Path | None = None
-    pictures: tuple[Path, ...] = field(default=())
-
-    def __len__(self) -> int:
-        return len(self.found)
-
-    def __getitem__(self, position: int) -> "Explanation":
-        return self.found[position]
-
-    def __iter__(self) -> Iterator["Explanation"]:
-        return iter(self.found)
-
-    def to_json(self) -> str:
-        import json
-
-        written = {"page": self.page and str(self.page), "pictures": [str(path) for path in self.pictures]}
-        return json.dumps({"images": [each.facts() for each in self.found], **written})
-
-    def __str__(self) -> str:
-        lines = [f"{each.where}  {each.summary}" for each in self.found]
-        for name, why in {name: why for each in self.found for name, why in each.refused.items()}.items():
-            lines.append(f"  no {name}: {why}")
-        if self.pictures:
-            lines.append(f"pictures  {self.pictures[0].parent} ({len(self.pictures)} files)")
-        if self.page:
-            lines.append(f"page      {self.page}")
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        from vitlab.notebook import picture
-
-        shown = [(each._repr_png_(), repr(each)) for each in self.found]
-        return "".join(picture(png, words) for png, words in shown)
+_IMAGES, _JUDGED, _DISSECTED = 4, 100, 500  # how many images of the data each question takes
 
 
 def explain(
@@ -69,66 +25,83 @@ def explain(
     method: Names = (),
     target: MaybeWord = None,
     all_heads: Switch = False,
+    fidelity: Switch = False,
+    model: Switch = False,
     data: MaybeWord = None,
     split: Literal["test", "val", "train"] = "test",
     root: MaybePath = None,
     fetch: Switch = False,
-    count: Count = 4,
+    count: MaybeInt = None,
     out: MaybePath = None,
-) -> Explanations:
-    """Show what a trained model looks at in images: labelled pictures, and one page to explore.
+) -> Explanations | Insight:
+    """Show what a trained model looks at, and which picture of it to believe.
 
     Args:
         run: A run's folder or a bundle.
         images: Image files; if none are named, some of the data, half of them named wrongly where there are such.
-        method: attention, rollout, weighted-rollout, gradient, smooth-gradient, input-gradient, integrated-gradients or
-            occlusion; all of them if not given.
+        method: attention, rollout, weighted-rollout, grad-cam, gradient, smooth-gradient, input-gradient,
+            integrated-gradients or occlusion; all of them if not given.
         target: The class to explain; the one that the model names if not given.
         all_heads: Keep every head's whole map on the page, which grows by as many times as there are heads.
+        fidelity: Say which method to believe: cover what each ranks first, and see whether the model notices.
+        model: Look at the model itself: how far its heads look, which of them matter, what each layer knows, its
+            positions and filters, and how they came about where the run was trained with --watch.
         data: Where images are taken from when none are named, as for `vitlab train`; the run's own if not given.
         split: Which of those images.
         root: Folder with the files of a data set known by name; $VITLAB_DATA or data/ if not given.
         fetch: Get those files from their published address where they are missing.
-        count: How many of those images.
+        count: How many of those images: 4, or 100 for --fidelity, or 500 for --model, if not given.
         out: Folder for pictures and page; explain/ in the run's folder if not given. A bundle that is already loaded
             is explained without writing unless a folder is given.
     """
     given = None if isinstance(run, str | Path) else run
     if given is None:
         check_bundle(run)
-    if count < 1:
-        raise UserError(f"--count wants at least 1, not {count}")
+    _check(fidelity, model, images, count)
     if data is not None:
         Origin(data, None if root is None else Path(root), fetch).check()
     paths = _paths(images)
     folder = Path(out) if out is not None else None if given is not None else _beside(Path(run))
     if folder is not None:
-        if folder.exists() and not folder.is_dir():
-            raise UserError(f"{folder} is a file; --out wants a folder")
-        check_writable(folder)
+        _check_folder(folder)
 
     from vitlab.bundle import load
-    from vitlab.explain.look import class_number, look
+    from vitlab.explain.look import class_number
     from vitlab.explain.methods.known import chosen
 
     methods = chosen(method)
-    if folder is not None:
-        from vitlab.explain.drawing.figure import check_matplotlib
-
-        check_matplotlib()
-    bundle = load(run) if given is None else given
+    bundle: Bundle = load(run) if given is None else given
     if target is not None:
         class_number(bundle, target)
-    to_look_at = (
-        _fitted(bundle, paths)
-        if paths
-        else _of_data(bundle, data, None if root is None else Path(root), fetch, split, count)
-    )
-    found = tuple(
-        look(bundle, image, where, methods, target=target, truth=truth, all_heads=all_heads)
-        for where, image, truth in to_look_at
-    )
-    return Explanations(found) if folder is None else _written(bundle, found, folder)
+    where = (data, split, None if root is None else Path(root), fetch)
+    if fidelity:
+        return judged(bundle, where, count or _JUDGED, methods, folder)
+    if model:
+        trained = None if given is not None else Path(run)
+        return dissected(bundle, where, count or _DISSECTED, trained, folder)
+    named = of_files(bundle, paths) if paths else of_data(bundle, where, min(count or _IMAGES, MOST))
+    return explain_each(bundle, named, methods, target, all_heads, folder)
+
+
+def _check(fidelity: bool, model: bool, images: Any, count: int | None) -> None:
+    if count is not None and count < 1:
+        raise UserError(f"--count wants at least 1, not {count}")
+    if fidelity and model:
+        raise UserError("--fidelity and --model are two questions; ask them one after the other")
+    if (fidelity or model) and not isinstance(images, str | Path) and len(images):
+        raise UserError(
+            f"--{'fidelity' if fidelity else 'model'} looks at many images and not at one; name them with --data, or "
+            "leave them out"
+        )
+
+
+def _check_folder(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder} is a file; --out wants a folder")
+    check_writable(folder)
+    from vitlab.explain.drawing.figure import check_matplotlib
+
+    check_matplotlib()
 
 
 def _paths(images: Any) -> list[Any]:
@@ -156,53 +129,3 @@ def _paths(images: Any) -> list[Any]:
 def _beside(run: Path) -> Path:
     """`explain/` in a run's folder; for a bundle that lies alone, here."""
     return (run if check_bundle(run) != run else Path()) / "explain"
-
-
-Named = tuple[str, "torch.Tensor", str | None]
-
-
-def _fitted(bundle: "Bundle", paths: Sequence[Any]) -> Iterator[Named]:
-    from vitlab.data.decode import decode
-
-    for i, image in enumerate(paths):
-        named = isinstance(image, Path)
-        picture = decode(image) if named else image
-        yield (str(image) if named else f"image {i}"), bundle.card.preprocess.fit(picture), None
-
-
-def _of_data(
-    bundle: "Bundle", data: str | None, root: Path | None, fetch: bool, split: str, count: int
-) -> Iterator[Named]:
-    """Some of the data: half of them answered wrongly where there are so many, the surest first; the rest rightly."""
-    from vitlab.data import memory
-    from vitlab.explain.choose import right_and_wrong
-
-    source = same_classes(bundle, data, root, fetch, None)
-    pictures = memory.load(source.splits[split], bundle.card.preprocess)
-    for i in right_and_wrong(bundle, pictures, min(count, MOST)):
-        yield pictures.keys[i], pictures.images[i], bundle.classes[int(pictures.labels[i])]
-
-
-def _written(bundle: "Bundle", found: tuple["Explanation", ...], folder: Path) -> Explanations:
-    """Two pictures an image and one page; other files in the folder stay as they are."""
-    from vitlab.explain.drawing import overlays
-    from vitlab.report import explain_page
-
-    with saying_why(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    pictures: list[Path] = []
-    for i, each in enumerate(found):
-        name = f"{i + 1:02}-{_plain(each.where)}"
-        for kind, drawn in (("methods", overlays.methods(each)), ("heads", overlays.heads(each))):
-            if drawn is not None:
-                pictures.append(folder / f"{name}-{kind}.png")
-                with replacing(pictures[-1]) as beside:
-                    beside.write_bytes(drawn)
-    write_text(folder / "page.html", explain_page.render(bundle.card.blueprint.name, found))
-    return Explanations(found, folder / "page.html", tuple(pictures))
-
-
-def _plain(where: str) -> str:
-    """A file's name made of another, whatever that holds."""
-    stem = Path(where).stem[:40]
-    return "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in stem) or "image"

@@ -70,6 +70,7 @@ def train(
     checkpoint_minutes: float = 5.0,
     checkpoint_steps: MaybeInt = None,
     tensorboard: Switch = False,
+    watch: Switch = False,
     quiet: Switch = False,
 ) -> Run:
     """Train a model on images and leave a run's folder: bundle, metrics, checkpoints and a page about it.
@@ -114,11 +115,13 @@ def train(
         checkpoint_minutes: Keep where the run stands after so many minutes; Ctrl-C and SIGTERM keep it too.
         checkpoint_steps: And after so many steps.
         tensorboard: Write event files for TensorBoard too.
+        watch: Write down in each epoch how far attention looks and what each layer knows; `vitlab explain RUN
+            --model` draws it.
         quiet: Print no plan and no progress.
     """
     often, told = _check_often(checkpoint_minutes, checkpoint_steps), given(train, locals())
     if resume is not None:
-        return _go_on(Path(resume), told, quiet, tensorboard, often)
+        return _go_on(Path(resume), told, quiet, tensorboard, watch, often)
     if data is None:
         raise UserError("train wants DATA; `vitlab train --help` says what that is")
     data = str(data)
@@ -183,7 +186,7 @@ def train(
                 cached=not no_cache,
             )
         )
-    return _begin(ready, folder, quiet, tensorboard, often)
+    return _begin(ready, folder, quiet, tensorboard, watch, often)
 
 
 def _check_often(minutes: float, steps: int | None) -> tuple[float, int | None]:
@@ -208,7 +211,9 @@ def _check_recipe(name: str, changes: dict[str, Any], flags: Iterable[str]) -> N
         raise explain_invalid(error, "recipe", flags=flags) from None
 
 
-def _begin(ready: "Ready", out: Path | None, quiet: bool, tensorboard: bool, often: tuple[float, int | None]) -> Run:
+def _begin(
+    ready: "Ready", out: Path | None, quiet: bool, tensorboard: bool, watch: bool, often: tuple[float, int | None]
+) -> Run:
     """A new run: the plan shown and written, then followed."""
     plan = ready.plan
     if not quiet:
@@ -216,10 +221,12 @@ def _begin(ready: "Ready", out: Path | None, quiet: bool, tensorboard: bool, oft
     folder = claim(out, plan.data.name)
     describe(plan, folder)
     with alone(folder):
-        return _carry_out(ready, folder, quiet, tensorboard, often)
+        return _carry_out(ready, folder, quiet, tensorboard, watch, often)
 
 
-def _go_on(folder: Path, told: dict[str, Any], quiet: bool, tensorboard: bool, often: tuple[float, int | None]) -> Run:
+def _go_on(
+    folder: Path, told: dict[str, Any], quiet: bool, tensorboard: bool, watch: bool, often: tuple[float, int | None]
+) -> Run:
     """A run that was broken off, from its last checkpoint, or from the start where there is none yet."""
     check_broken_off(folder)
     if finished(folder):  # no mistake: whoever restarts what was killed cannot know
@@ -244,11 +251,15 @@ def _go_on(folder: Path, told: dict[str, Any], quiet: bool, tensorboard: bool, o
         if not quiet and (note := other_versions(plan)):
             print(f"  {note}", file=sys.stderr)
         tensorboard = tensorboard or (folder / "tensorboard").is_dir()
-        return _carry_out(replay(plan, origin), folder, quiet, tensorboard, often)
+        watch = watch or (folder / "watched.csv").is_file()
+        return _carry_out(replay(plan, origin), folder, quiet, tensorboard, watch, often)
 
 
-def _carry_out(ready: "Ready", folder: Path, quiet: bool, tensorboard: bool, often: tuple[float, int | None]) -> Run:
+def _carry_out(
+    ready: "Ready", folder: Path, quiet: bool, tensorboard: bool, watch: bool, often: tuple[float, int | None]
+) -> Run:
     """The plan followed; what came of it saved, counted and drawn."""
+    from vitlab.explain.epochs import FILE, Watch
     from vitlab.training.fit import fit
     from vitlab.training.keeper import Often
 
@@ -256,7 +267,10 @@ def _carry_out(ready: "Ready", folder: Path, quiet: bool, tensorboard: bool, oft
         for complaint in pictures.left_out:
             print(f"  left out of {split}: {complaint}", file=sys.stderr)
     try:
-        trained = fit(ready.plan, ready.splits, folder, quiet, tensorboard, Often(*often))
+        look = None
+        if watch:
+            look = Watch(folder / FILE, ready.splits["train"], ready.splits["val"], ready.plan.preprocess)
+        trained = fit(ready.plan, ready.splits, folder, quiet, tensorboard, Often(*often), look)
         if (bad := sum(len(pictures.left_out) for pictures in ready.splits.values())) and not quiet:
             print(f"  {bad:,} images could not be used, as named above", file=sys.stderr)
         return finish(ready.plan, trained, ready.splits["test"], folder)

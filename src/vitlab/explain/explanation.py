@@ -55,6 +55,7 @@ class Explanation:
     heat: dict[str, Array]
     refused: dict[str, str]
     truth: str | None = None
+    scales: tuple[Array, ...] = ()  # of a convolutional network: the maps of each stage, (channels, rows, columns)
 
     @property
     def right(self) -> bool | None:

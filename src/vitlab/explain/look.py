@@ -1,6 +1,7 @@
 """One image explained by everything there is: attention of every layer, and each method's map."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,7 +14,7 @@ from vitlab.explain.explanation import Explanation, Layer, Pixels
 from vitlab.explain.grids import over_tokens
 from vitlab.explain.methods.attention import rows
 from vitlab.explain.methods.method import Images, Method
-from vitlab.explain.record import attention_layers, recording
+from vitlab.explain.record import attention_layers, evaluating, recording
 from vitlab.models.blueprint import Model
 
 
@@ -41,7 +42,7 @@ def look(
         except UserError as error:
             refused[method.name] = str(error)
     layers = attention(model, images, all_heads)
-    return Explanation(where, pixels(image), prediction, asked, layers, heat, refused, truth)
+    return Explanation(where, pixels(image), prediction, asked, layers, heat, refused, truth, _scales(model, images))
 
 
 def attention(model: Model, images: Images, all_heads: bool = False) -> tuple[Layer, ...]:
@@ -93,6 +94,15 @@ def _prefix(model: Model, count: int) -> tuple[str, ...]:
         names = ["class token"] * known.cls + ["distillation token"] * known.distillation
     registers = [f"register {i + 1}" for i in range(count - len(names))]
     return (*names, *(["token before the patches"] if registers and not names and count == 1 else registers))
+
+
+def _scales(model: Model, images: Images) -> tuple[np.ndarray, ...]:
+    """The maps of each stage, where a model gives them."""
+    scales: Any = getattr(model, "scales", None)
+    if scales is None:
+        return ()
+    with evaluating(model), torch.no_grad():
+        return tuple(_array(maps[0]) for maps in scales(images))
 
 
 def _array(values: Tensor) -> np.ndarray:

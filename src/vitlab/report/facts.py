@@ -17,6 +17,7 @@ from vitlab.errors import UserError
 from vitlab.report.checked import check, read_json
 from vitlab.report.curves import Epoch, read_curves
 from vitlab.report.evaluation import Evaluation, read_evaluation
+from vitlab.report.examples import Example, read_examples
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ class RunFacts:
     evaluation: Evaluation | None = None
     bundle: Bundle | None = None
     cost: Cost | None = None
+    examples: tuple[Example, ...] = ()
 
     @property
     def name(self) -> str:
@@ -136,6 +138,7 @@ def read(run: Path) -> RunFacts:
         epochs=read_curves(run / "metrics.csv"),
         evaluation=read_evaluation(run / "evaluation.json"),
         bundle=read_json(run / "bundle" / "model.json", Bundle, "a bundle's description"),
+        examples=read_examples(run / "examples.json"),
         cost=read_json(run / "cost.json", Cost, "a model's cost"),
     )
 

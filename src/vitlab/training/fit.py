@@ -22,6 +22,7 @@ from vitlab.training import checkpoint
 from vitlab.training.average import Average
 from vitlab.training.best import KeepBest
 from vitlab.training.checkpoint import Checkpoint
+from vitlab.training.each_epoch import EachEpoch, Look
 from vitlab.training.halt import Halt, Halted
 from vitlab.training.keeper import OFTEN, Keeper, Often
 from vitlab.training.learner import Learner
@@ -43,11 +44,13 @@ def fit(
     quiet: bool = False,
     tensorboard: bool = False,
     often: Often = OFTEN,
+    look: Look | None = None,
 ) -> Model:
     """Train as planned, from where the folder's last checkpoint was written if it has one.
 
     The model returned has the weights to use: the moving average where there is one, of the last epoch, where the
     schedule has come to rest; a run that stopped early takes its best.
+    `look` is called with the model in each epoch.
     """
     kept = folder / "checkpoints"
     with _quiet_lightning(), _interruptible(), saying_why(folder):
@@ -57,7 +60,7 @@ def fit(
         for complaint in resumed.passed_over if resumed else ():
             print(f"  passed over: {complaint}", file=sys.stderr)
         if resumed is None or not resumed.state.complete:
-            _train(plan, splits, folder, resumed, quiet, tensorboard, often)
+            _train(plan, splits, folder, resumed, quiet, tensorboard, often, look)
         return _finished(plan, kept)
 
 
@@ -69,6 +72,7 @@ def _train(
     quiet: bool,
     tensorboard: bool,
     often: Often,
+    look: Look | None,
 ) -> None:
     """All steps that are left; the last thing written is a checkpoint that says so."""
     L.seed_everything(plan.seed, verbose=False)
@@ -96,6 +100,8 @@ def _train(
     callbacks += [record, best, Keeper(folder / "checkpoints", run, len(order), often, halt, resumed)]
     if tensorboard:
         callbacks.append(Events(folder / "tensorboard", record, resumed.state.step if resumed else None))
+    if look is not None:
+        callbacks.append(EachEpoch(look, model))
     if not quiet:
         callbacks.append(Watch(record))
     trainer = L.Trainer(

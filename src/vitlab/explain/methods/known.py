@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from vitlab.errors import UserError, nearest
-from vitlab.explain.methods import attention, chance, gradients, integrated, occlusion, rollout, weighted
+from vitlab.explain.methods import attention, chance, gradcam, gradients, integrated, occlusion, rollout, weighted
 from vitlab.explain.methods.method import Method
 
 METHODS = {
@@ -12,6 +12,7 @@ METHODS = {
         Method("attention", attention.last_layer),
         Method("rollout", rollout.rollout),
         Method("weighted-rollout", weighted.weighted_rollout),
+        Method("grad-cam", gradcam.grad_cam),
         Method("gradient", gradients.gradient),
         Method("smooth-gradient", gradients.smooth_gradient),
         Method("input-gradient", gradients.input_times_gradient),

@@ -4,6 +4,7 @@ TITLES = {
     "attention": "attention of the last layer",
     "rollout": "attention rollout",
     "weighted-rollout": "gradient-weighted rollout",
+    "grad-cam": "Grad-CAM",
     "gradient": "gradient",
     "smooth-gradient": "gradient, smoothed",
     "input-gradient": "gradient times input",
