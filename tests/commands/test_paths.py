@@ -28,7 +28,7 @@ SUFFIXES = ".bmp, .gif, .jpeg, .jpg, .pgm, .png, .ppm, .tif, .tiff, .webp"
         (
             "train file.txt",
             "file.txt is a file; give the folder with one folder of images for each class, or a list of images "
-            f"({' or '.join(LISTS)})",
+            f"({' or '.join(LISTS)}), or shards (.tar, not compressed)",
         ),
         (
             "train empty",

@@ -45,7 +45,7 @@ def test_statistics_of_norms_are_averaged_as_the_weights_are(tmp_path, monkeypat
 def test_a_resnet_is_trained_saved_and_used_like_any_model(tmp_path):
     import vitlab
 
-    run = vitlab.train("digits", model=SMALL, epochs=4, device="cpu", out=tmp_path / "run", quiet=True, threads=1)
+    run = vitlab.train("digits", model=SMALL, epochs=6, device="cpu", out=tmp_path / "run", quiet=True, threads=1)
     assert run.evaluation.accuracy > 0.9
     assert vitlab.evaluate(run.folder).accuracy == run.evaluation.accuracy
     assert vitlab.profile(run.folder).cost.by_part.keys() >= {"conv1", "layer1", "layer4", "fc"}
