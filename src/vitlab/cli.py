@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words = [word for word in words if word not in ("--json", "--debug")]
     try:
         result = _run(words)
-        if result is not None:
+        if result is not None and os.environ.get("RANK", "0") == "0":  # of several processes, one tells
             print(_as_json(result) if as_json else result)
             sys.stdout.flush()
         if code := getattr(result, "exit_code", 0):

@@ -1,5 +1,6 @@
 """vitlab train --resume: what it takes, what it refuses, what it leaves alone."""
 
+import inspect
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -82,3 +83,11 @@ def test_one_process_at_a_time(broken: Path, refused: Callable[..., str]) -> Non
 def test_from_python_as_from_the_command_line(broken: Path, trained: Run) -> None:
     run = vitlab.train(resume=broken, quiet=True)
     assert run.evaluation == trained.evaluation
+
+
+def test_every_setting_of_a_training_can_be_compared() -> None:
+    from vitlab.training.plan import Machine
+    from vitlab.training.recipe import Recipe
+
+    known = {*going_on._FREE, *going_on._WHOLE, *Recipe.model_fields, *Machine.model_fields, "seed", "accumulate"}
+    assert set(inspect.signature(vitlab.train).parameters) <= known

@@ -53,7 +53,8 @@ PUBLISHED: dict[str, tuple[int, float | None]] = {
     "vit_base_patch14_reg4_dinov2": (86_582_016, None),
     "vit_large_patch14_dinov2": (304_367_616, None),
     "vit_large_patch14_reg4_dinov2": (304_370_688, None),
-    # ours, by hand: filters 312, convolutions 493,056, their norms 1,024, places 9,408, blocks 3 x 444,864, the rest 2,314
+    # ours, by hand: filters 312, convolutions 493,056, their norms 1,024, places 9,408, blocks 3 x 444,864, the rest
+    # 2,314
     "vit_compact_32": (1_840_706, 0.1308),
     # torchvision 0.28; 200 layers: timm 1.0.31, and He et al. 2016; the small stem: as trained on CIFAR-10 elsewhere
     "resnet18": (11_689_512, 1.81),

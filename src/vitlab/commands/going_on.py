@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 # Where data lie, how often to keep and what to print may be other than before: none of it changes what is trained.
 # (That data are the same is told by their fingerprint.)
-_FREE = ("data", "root", "fetch", "quarantine", "resume", "tensorboard", "quiet", "checkpoint_minutes",
-         "checkpoint_steps")  # fmt: skip
+_FREE = ("data", "root", "fetch", "quarantine", "resume", "tensorboard", "quiet", "no_cache", "watch",
+         "checkpoint_minutes", "checkpoint_steps")  # fmt: skip
 
 
 def check_broken_off(folder: Path) -> None:

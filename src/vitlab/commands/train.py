@@ -26,6 +26,7 @@ from vitlab.commands.spell import given, spell
 from vitlab.data.origin import Origin
 from vitlab.errors import Interrupted, UserError, explain_invalid
 from vitlab.files import check_writable, sweep
+from vitlab.training import cluster
 
 if TYPE_CHECKING:
     from vitlab.training.plan import Plan
@@ -61,8 +62,11 @@ def train(
     accumulate: MaybeInt = None,
     seed: int = 0,
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto",
-    precision: Literal["auto", "float32", "bfloat16"] = "auto",
+    precision: Literal["auto", "float32", "bfloat16", "float64"] = "auto",
     threads: MaybeInt = None,
+    devices: MaybeInt = None,
+    nodes: MaybeInt = None,
+    strategy: Literal["auto", "ddp", "fsdp"] = "auto",
     no_cache: Switch = False,
     plan: MaybePath = None,
     out: MaybePath = None,
@@ -106,8 +110,11 @@ def train(
         accumulate: Parts in which a batch is computed, to save memory.
         seed: Of everything random; the same seed and plan repeat a run.
         device: Where to train.
-        precision: float32, bfloat16, or `auto`: the faster one, measured.
-        threads: CPU threads.
+        precision: float32, bfloat16, or `auto`: the faster one, measured. float64 is for comparing to the last digit.
+        threads: CPU threads of a process.
+        devices: Processes on each machine, one for each GPU, or sharing the CPU; 1, or what torchrun has started.
+        nodes: Machines, each with a torchrun of its own; see docs/cluster.md.
+        strategy: ddp: every process has all weights; fsdp: each has a share of them, for models that are too large.
         no_cache: Keep no decoded images on disk; they are otherwise below $VITLAB_CACHE or the system's cache folder.
         plan: The config.yaml of another run, to repeat it exactly.
         out: The run's folder; the next free one under runs/ if not given.
@@ -126,6 +133,11 @@ def train(
         raise UserError("train wants DATA; `vitlab train --help` says what that is")
     data = str(data)
     command = spell(train, locals())
+    mine = cluster.process()
+    if mine.started_by_torchrun and out is None:
+        raise UserError("torchrun starts processes that have to agree on a folder; say which with --out")
+    if mine.rank or (mine.restarts and (Path(str(out)) / "config.yaml").is_file()):
+        return _go_on(Path(str(out)), {}, quiet, tensorboard, watch, often)
     changed = {
         "epochs": epochs, "batch": batch, "rate": rate, "weight_decay": weight_decay, "warmup": warmup, "ema": ema,
         "smoothing": smoothing, "dropout": dropout, "drop_path": drop_path, "patience": patience,
@@ -136,9 +148,13 @@ def train(
         flags["distill"] = {"kind": "soft", "temperature": temperature}
     recipe_changes = {**parse_entries(entry), **flags}
     _check_recipe(recipe, recipe_changes, flags)
-    for flag, value in (("size", size), ("accumulate", accumulate), ("threads", threads)):
+    counts = {"size": size, "accumulate": accumulate, "threads": threads, "devices": devices, "nodes": nodes}
+    for flag, value in counts.items():
         if value is not None and value < 1:
             raise UserError(f"--{flag} wants at least 1, not {value}")
+    devices = devices or mine.on_this_machine
+    nodes = nodes or mine.world // mine.on_this_machine
+    cluster.check_world(devices, nodes)
     if not 0 <= seed < 2**31:
         raise UserError(f"--seed wants a whole number from 0 to {2**31 - 1}, not {seed}")
     changes = parse_changes(change)
@@ -182,6 +198,9 @@ def train(
                 device=device,
                 precision=precision,
                 threads=threads,
+                devices=devices,
+                nodes=nodes,
+                strategy=strategy,
                 command=command,
                 cached=not no_cache,
             )
@@ -220,6 +239,8 @@ def _begin(
         print(_show(plan), file=sys.stderr)
     folder = claim(out, plan.data.name)
     describe(plan, folder)
+    if plan.machine.world > 1 and not cluster.process().started_by_torchrun:
+        return _spread(plan, folder, quiet, tensorboard, watch, often)
     with alone(folder):
         return _carry_out(ready, folder, quiet, tensorboard, watch, often)
 
@@ -228,6 +249,9 @@ def _go_on(
     folder: Path, told: dict[str, Any], quiet: bool, tensorboard: bool, watch: bool, often: tuple[float, int | None]
 ) -> Run:
     """A run that was broken off, from its last checkpoint, or from the start where there is none yet."""
+    mine = cluster.process()
+    if mine.rank:  # the first process plans; what it writes is there whole or not at all
+        cluster.wait_for((folder / "config.yaml").is_file, folder)
     check_broken_off(folder)
     if finished(folder):  # no mistake: whoever restarts what was killed cannot know
         print(f"  {folder} is finished already; nothing is left to do", file=sys.stderr)
@@ -238,6 +262,9 @@ def _go_on(
 
     plan = Plan.read(folder / "config.yaml")
     check_same(plan, told, folder)
+    cluster.check_world(plan.machine.devices, plan.machine.nodes)
+    if plan.machine.world > 1 and not mine.started_by_torchrun:
+        return _spread(plan, folder, quiet, tensorboard, watch, often)
     root = told.get("root", plan.data.root)
     origin = Origin(
         str(told.get("data", plan.data.source)),
@@ -246,6 +273,8 @@ def _go_on(
         Path(told["quarantine"]) if "quarantine" in told else None,
     )
     origin.check()
+    if mine.rank:
+        return _carry_out(replay(plan, origin), folder, quiet, False, False, often)
     with alone(folder):
         sweep(folder)
         if not quiet and (note := other_versions(plan)):
@@ -253,6 +282,25 @@ def _go_on(
         tensorboard = tensorboard or (folder / "tensorboard").is_dir()
         watch = watch or (folder / "watched.csv").is_file()
         return _carry_out(replay(plan, origin), folder, quiet, tensorboard, watch, often)
+
+
+def _spread(
+    plan: "Plan", folder: Path, quiet: bool, tensorboard: bool, watch: bool, often: tuple[float, int | None]
+) -> Run:
+    """The plan followed by several processes of this machine, each of which goes on with the run as it is written."""
+    if watch and plan.machine.strategy == "fsdp":
+        raise UserError("--watch looks into whole models, which --strategy fsdp spreads over processes; leave one out")
+    minutes, steps = often
+    words = ["train", "--resume", str(folder), "--checkpoint-minutes", str(minutes)]
+    words += ["--checkpoint-steps", str(steps)] if steps else []
+    words += ["--tensorboard"] * tensorboard + ["--watch"] * watch + ["--quiet"] * quiet
+    try:
+        code = cluster.launch(words, plan.machine.devices)
+    except KeyboardInterrupt:
+        raise _stopped(folder, "Ctrl-C", 130) from None
+    if code or not finished(folder):
+        raise UserError(f"the processes that trained {folder} have ended before it was done; {_advice(folder)} goes on")
+    return Run(folder)
 
 
 def _carry_out(
@@ -268,17 +316,26 @@ def _carry_out(
             print(f"  left out of {split}: {complaint}", file=sys.stderr)
     try:
         look = None
-        if watch:
+        if watch and not cluster.process().rank:
             look = Watch(folder / FILE, ready.splits["train"], ready.splits["val"], ready.plan.preprocess)
         trained = fit(ready.plan, ready.splits, folder, quiet, tensorboard, Often(*often), look)
+        if cluster.process().rank:
+            cluster.wait_for(lambda: finished(folder), folder)
+            return Run(folder)
         if (bad := sum(len(pictures.left_out) for pictures in ready.splits.values())) and not quiet:
             print(f"  {bad:,} images could not be used, as named above", file=sys.stderr)
         return finish(ready.plan, trained, ready.splits["test"], folder)
     except KeyboardInterrupt as stop:
         code = getattr(stop, "exit_code", 130)
-        by = "Ctrl-C" if code == 130 else "SIGTERM"
-        resume = shlex.join(["vitlab", "train", "--resume", str(folder)])
-        raise Interrupted(f"stopped by {by}; what was written so far is whole, and `{resume}` goes on", code) from None
+        raise _stopped(folder, "Ctrl-C" if code == 130 else "SIGTERM", code) from None
+
+
+def _stopped(folder: Path, by: str, code: int) -> Interrupted:
+    return Interrupted(f"stopped by {by}; what was written so far is whole, and {_advice(folder)} goes on", code)
+
+
+def _advice(folder: Path) -> str:
+    return f"`{shlex.join(['vitlab', 'train', '--resume', str(folder)])}`"
 
 
 def _said(plan: "Plan") -> str:
@@ -303,6 +360,8 @@ def _show(plan: "Plan") -> str:
     data, epochs = plan.data, f"{recipe.epochs} epochs of batches of {recipe.batch}, rate {recipe.rate:g}"
     counts = f"{data.train} to train, {data.val} to validate, {data.test} to test, {len(data.classes)} classes"
     arithmetic = f"{machine.device}, {machine.threads} threads, {machine.precision}"
+    if machine.world > 1:
+        arithmetic += f", {machine.world} processes on {machine.nodes} machines, {machine.strategy}"
     rows = {
         "data": (f"{data.name}: {counts}", _said(plan)),
         "model": (plan.model, reasons.get("model", "")),

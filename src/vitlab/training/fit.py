@@ -14,7 +14,7 @@ from lightning.pytorch.callbacks import Callback
 
 from vitlab.data.feed.feed import Feed
 from vitlab.data.module import DataModule
-from vitlab.data.order import BalancedBatches, NearbyBatches, RepeatedBatches, ShuffledBatches
+from vitlab.data.order import BalancedBatches, NearbyBatches, RepeatedBatches, Share, ShuffledBatches
 from vitlab.errors import Interrupted
 from vitlab.files import saying_why, sweep
 from vitlab.models.blueprint import Model
@@ -22,6 +22,7 @@ from vitlab.training import checkpoint
 from vitlab.training.average import Average
 from vitlab.training.best import KeepBest
 from vitlab.training.checkpoint import Checkpoint
+from vitlab.training.cluster import process
 from vitlab.training.each_epoch import EachEpoch, Look
 from vitlab.training.halt import Halt, Halted
 from vitlab.training.keeper import OFTEN, Keeper, Often
@@ -32,9 +33,11 @@ from vitlab.training.progress import Watch
 from vitlab.training.record import Record
 from vitlab.training.snapshot import Snapshot
 from vitlab.training.start import begin
+from vitlab.training.strategy import settings
 from vitlab.training.tensorboard import Events
 
-_PRECISION = {"float32": "32-true", "bfloat16": "bf16-mixed"}
+# Weights of 64 bits are made before Lightning sees them: it would not share them out.
+_PRECISION = {"float32": "32-true", "bfloat16": "bf16-mixed", "float64": "32-true"}
 
 
 def fit(
@@ -55,7 +58,8 @@ def fit(
     kept = folder / "checkpoints"
     with _quiet_lightning(), _interruptible(), saying_why(folder):
         kept.mkdir(exist_ok=True)
-        sweep(kept)
+        if process().rank == 0:
+            sweep(kept)
         resumed = checkpoint.newest(kept)
         for complaint in resumed.passed_over if resumed else ():
             print(f"  passed over: {complaint}", file=sys.stderr)
@@ -77,6 +81,8 @@ def _train(
     """All steps that are left; the last thing written is a checkpoint that says so."""
     L.seed_everything(plan.seed, verbose=False)
     model = begin(plan) if resumed is None else plan.blueprint.build()
+    if plan.machine.precision == "float64":
+        model.double()
     learner = Learner(
         model,
         objective(plan, splits["train"]),
@@ -88,7 +94,7 @@ def _train(
     if resumed is not None:
         order.set_epoch(resumed.state.epoch)
         order.start_at(resumed.state.epoch, resumed.state.batch)
-    else:
+    elif process().rank == 0:
         (folder / "metrics.csv").unlink(missing_ok=True)  # of an attempt that came to no checkpoint
     record, halt = Record(folder / "metrics.csv"), Halt()
     average = Average(model, plan.recipe.ema) if plan.recipe.ema is not None else None
@@ -97,16 +103,16 @@ def _train(
     )
     run = Snapshot(model, average, best, record)
     callbacks: list[Callback] = [average] if average else []
-    callbacks += [record, best, Keeper(folder / "checkpoints", run, len(order), often, halt, resumed)]
-    if tensorboard:
+    callbacks += [record, best, Keeper(folder / "checkpoints", run, order, often, halt, resumed)]
+    if tensorboard and process().rank == 0:
         callbacks.append(Events(folder / "tensorboard", record, resumed.state.step if resumed else None))
     if look is not None:
         callbacks.append(EachEpoch(look, model))
-    if not quiet:
+    if not quiet and process().rank == 0:
         callbacks.append(Watch(record))
     trainer = L.Trainer(
         accelerator=plan.machine.device,
-        devices=1,
+        **settings(plan.machine),
         precision=_PRECISION[plan.machine.precision],  # type: ignore[arg-type]
         max_epochs=plan.recipe.epochs,
         accumulate_grad_batches=plan.accumulate,
@@ -140,14 +146,16 @@ def _finished(plan: Plan, kept: Path) -> Model:
 
 
 def _order(plan: Plan, train: Feed) -> ShuffledBatches:
-    """The order of training images that the recipe asks for."""
+    """The order of training images that the recipe asks for, and what of each batch is this process's."""
+    mine = process()
+    share = Share(mine.rank, mine.world)
     if plan.recipe.balanced:
-        return BalancedBatches(train.labels, plan.micro_batch, plan.seed)
+        return BalancedBatches(train.labels, plan.micro_batch, plan.seed, share)
     if plan.recipe.repeats > 1:
-        return RepeatedBatches(len(train), plan.micro_batch, plan.seed, plan.recipe.repeats)
+        return RepeatedBatches(len(train), plan.micro_batch, plan.seed, plan.recipe.repeats, share)
     if plan.feeding.train == "stream" and train.parts is not None:
-        return NearbyBatches(train.parts, plan.micro_batch, plan.seed)
-    return ShuffledBatches(len(train), plan.micro_batch, plan.seed)
+        return NearbyBatches(train.parts, plan.micro_batch, plan.seed, share)
+    return ShuffledBatches(len(train), plan.micro_batch, plan.seed, share)
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from lightning.pytorch.callbacks import Callback
 from torch import distributed
 
 from vitlab.data.module import Batch
+from vitlab.data.order import ShuffledBatches, generator
 from vitlab.training import checkpoint, snapshot
 from vitlab.training.checkpoint import Checkpoint
 from vitlab.training.halt import Halt, Halted
@@ -32,20 +33,28 @@ class Keeper(Callback):
     """Writes checkpoints between two steps, where everything fits together; comes after all that changes a run."""
 
     def __init__(
-        self, folder: Path, run: Snapshot, batches: int, often: Often, halt: Halt, resumed: Checkpoint | None
+        self,
+        folder: Path,
+        run: Snapshot,
+        order: ShuffledBatches,
+        often: Often,
+        halt: Halt,
+        resumed: Checkpoint | None,
     ) -> None:
-        self.folder, self.run, self.batches, self.often, self.halt = folder, run, batches, often, halt
+        self.folder, self.run, self.order, self.often, self.halt = folder, run, order, often, halt
         self.resumed = resumed
         self.last = time.monotonic()
 
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         if self.resumed is not None:
-            snapshot.place(trainer, self.resumed.state, self.batches)
+            snapshot.place(trainer, self.resumed.state, int(trainer.limit_train_batches))
 
     def on_train_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         if self.resumed is not None:
             self.run.put_back(trainer, self.resumed)
             self.resumed = None  # its tensors are copied
+        elif self.order.share.rank:  # weights began alike in all processes, but each drops out for itself
+            torch.manual_seed(generator("process", self.order.seed, self.order.share.rank).initial_seed())
         self.last = time.monotonic()
         self.halt.listen()
 
@@ -77,6 +86,7 @@ class Keeper(Callback):
         state, tensors = self.run.take(trainer, epoch, batch, complete)
         if trainer.is_global_zero:
             checkpoint.write(self.folder, state, tensors)
+        trainer.strategy.barrier()  # none goes on, or ends, before it is there
         self.last = time.monotonic()
 
     def _agreed(self, trainer: L.Trainer, *mine: bool) -> tuple[bool, ...]:

@@ -16,6 +16,7 @@ from vitlab.training.optimizers.build import optimizer
 from vitlab.training.optimizers.pace import divided, paces
 from vitlab.training.recipe import Recipe
 from vitlab.training.schedule import factor, waiting_factor
+from vitlab.training.strategy import shard
 
 
 class Learner(L.LightningModule):
@@ -27,16 +28,24 @@ class Learner(L.LightningModule):
         super().__init__()
         self.model, self.objective, self.recipe, self.steps = model, objective, recipe, steps
         self.products = products  # in which the optimizer multiplies matrices, where it does
+        self.exact = torch.float64 if products == torch.float64 else torch.float32  # of images and weights
         self.curriculum = Curriculum(model, recipe.stages, steps)
         self.frozen = freeze(model, recipe.freeze)
 
+    def configure_model(self) -> None:
+        """Called in every process, before there is an optimizer."""
+        if self.device_mesh is not None:
+            shard(self.model, self.device_mesh["data_parallel"])
+
     def training_step(self, batch: Batch, batch_idx: int) -> dict[str, Tensor]:
         images, targets = batch
-        outcome = self.objective(self.model, self.curriculum.show(images, self.global_step), targets)
+        images = self.curriculum.show(images.to(self.exact), self.global_step)
+        outcome = self.objective(self.model, images, targets)
         return {"loss": outcome.loss, "shown_loss": outcome.loss.detach(), "correct": outcome.correct}
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        outcome = self.objective(self.model, *batch)
+        images, targets = batch
+        outcome = self.objective(self.model, images.to(self.exact), targets)
         accuracy = outcome.correct.float() / outcome.images
         self.log_dict(
             {"val_loss": outcome.loss, "val_accuracy": accuracy},

@@ -5,7 +5,7 @@ repeats the run: with the same plan, machine kind, versions and number of thread
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, SerializeAsAny, ValidationError
@@ -70,7 +70,15 @@ class Machine(BaseModel):
     precision: str
     kernels: dict[str, str]
     compile: bool
+    devices: int = 1  # processes on each machine, one for each device
+    nodes: int = 1  # machines
+    strategy: Literal["ddp", "fsdp"] = "ddp"
     versions: dict[str, str]
+
+    @property
+    def world(self) -> int:
+        """Processes that train together."""
+        return self.devices * self.nodes
 
 
 class Plan(BaseModel):
@@ -95,8 +103,8 @@ class Plan(BaseModel):
 
     @property
     def micro_batch(self) -> int:
-        """Images a forward pass."""
-        return min(self.recipe.batch, self.data.train) // self.accumulate
+        """Images a forward pass of one process."""
+        return min(self.recipe.batch, self.data.train) // (self.accumulate * self.machine.world)
 
     @property
     def steps(self) -> int:
@@ -106,7 +114,8 @@ class Plan(BaseModel):
     @property
     def batches(self) -> int:
         """Forward passes of an epoch: those of whole steps alone, so that every step counts as many images."""
-        return self.data.train // (self.micro_batch * self.accumulate) * self.accumulate
+        whole = self.micro_batch * self.accumulate * self.machine.world
+        return self.data.train // whole * self.accumulate
 
     def to_yaml(self) -> str:
         """The plan as a person reads it."""

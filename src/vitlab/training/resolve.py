@@ -24,8 +24,10 @@ from vitlab.models.blueprint import Blueprint
 from vitlab.parts import kernels
 from vitlab.training import auto, curriculum, machine, start
 from vitlab.training.frozen import check_freeze
+from vitlab.training.optimizers.choice import Muon
 from vitlab.training.plan import DataFacts, LeftOut, Plan
 from vitlab.training.recipe import Recipe, recipe
+from vitlab.training.strategy import Strategy
 
 LARGEST_MICRO_BATCH = 256
 
@@ -47,6 +49,9 @@ class Request:
     device: str = "auto"
     precision: str = "auto"
     threads: int | None = None
+    devices: int = 1
+    nodes: int = 1
+    strategy: Strategy = "auto"
     command: str = ""
     cached: bool = True
 
@@ -61,9 +66,12 @@ class Ready:
 
 def resolve(request: Request) -> Ready:
     """Look once, decide everything, say why."""
+    device, why_device = machine.pick_device(request.device)
+    world = request.devices * request.nodes
     if request.threads:
         torch.set_num_threads(request.threads)
-    device, why_device = machine.pick_device(request.device)
+    elif device == "cpu":  # shared by the processes of this machine
+        torch.set_num_threads(max(torch.get_num_threads() // request.devices, 1))
     source = open_splits(request.origin)
     train = source.splits["train"]
     seen = look(train)
@@ -83,7 +91,9 @@ def resolve(request: Request) -> Ready:
     check_freeze(blueprint, chosen.freeze)
     if "ema" not in request.recipe_changes:
         chosen, reasons["ema"] = _ema(chosen, len(train))
-    accumulate, reasons["accumulate"] = _accumulate(request.accumulate, min(chosen.batch, len(train)))
+    batch = min(chosen.batch, len(train)) // world
+    strategy, reasons["strategy"] = _strategy(request.strategy, world, batch, chosen)
+    accumulate, reasons["accumulate"] = _accumulate(request.accumulate, batch)
     reasons["device"] = why_device
 
     steps = read_steps(chosen.augment, "recipe.augment")
@@ -96,7 +106,8 @@ def resolve(request: Request) -> Ready:
     taught = None
     if request.teacher is not None:
         taught, reasons["teacher"] = start.plan_teacher(request.teacher, source.classes, preprocess, steps, chosen)
-    settled, why = machine.resolve(blueprint, chosen.batch // accumulate, device, request.precision)
+    settled, why = machine.resolve(blueprint, chosen.batch // (accumulate * world), device, request.precision)
+    spread = {"devices": request.devices, "nodes": request.nodes, "strategy": strategy}
     plan = Plan(
         command=request.command,
         seed=request.seed,
@@ -118,7 +129,7 @@ def resolve(request: Request) -> Ready:
         augment=steps,
         feeding=feeding,
         accumulate=accumulate,
-        machine=settled,
+        machine=settled.model_copy(update=spread),
         start=begun.source if begun else None,
         teacher=taught,
         reasons={**reasons, **why},
@@ -179,6 +190,24 @@ def _ema(chosen: Recipe, images: int) -> tuple[Recipe, str]:
     if chosen.ema <= longest:
         return chosen, "as the recipe has it"
     return chosen.model_copy(update={"ema": longest}), f"a tenth of {steps} steps"
+
+
+def _strategy(asked: Strategy, world: int, batch: int, chosen: Recipe) -> tuple[str, str]:
+    """What each process holds of the model."""
+    if batch < 1:
+        raise UserError(
+            f"a batch of {chosen.batch} images cannot be shared by {world} processes; take a larger --batch"
+        )
+    if asked != "fsdp":
+        return (
+            "ddp",
+            "one process" if world == 1 else "asked for" if asked == "ddp" else "each has all weights: fastest",
+        )
+    if world == 1:
+        raise UserError("--strategy fsdp spreads weights over several processes; give --devices more than 1")
+    if isinstance(chosen.optimizer, Muon):
+        raise UserError("muon moves whole matrices, which --strategy fsdp cuts up; take --strategy ddp, or adamw")
+    return "fsdp", "asked for"
 
 
 def _accumulate(asked: int | None, batch: int) -> tuple[int, str]:

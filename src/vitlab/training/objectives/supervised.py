@@ -1,5 +1,6 @@
 """Classification: cross-entropy with the labels, smoothed."""
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -17,7 +18,8 @@ class Supervised:
         self.smoothing = smoothing
 
     def __call__(self, model: nn.Module, images: Tensor, targets: Tensor) -> Outcome:
-        logits = model(images).float()
+        logits = model(images)
+        logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
         loss = self.loss(logits, targets) if model.training else functional.cross_entropy(logits, targets)
         return self.outcome(loss, logits, targets)
 
