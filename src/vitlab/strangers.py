@@ -52,9 +52,9 @@ def sensible(path: Path | str) -> Iterator[None]:
         raise UserError(f"{path} describes a model that cannot be built ({reason[:120]})") from None
 
 
-def some(names: Sequence[str]) -> str:
+def some(names: Sequence[str], most: int = 3) -> str:
     """The first names of many."""
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def plain(text: str) -> str:

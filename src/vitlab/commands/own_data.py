@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from vitlab.data.origin import Origin
 from vitlab.errors import UserError
+from vitlab.strangers import some
 
 if TYPE_CHECKING:
     from vitlab.bundle import Bundle
@@ -20,7 +21,7 @@ def same_classes(bundle: "Bundle", data: str | None, root: Path | None, fetch: b
     source = open_splits(origin)
     if source.classes != bundle.classes:
         raise UserError(
-            f"{source.name} has the classes {_some(source.classes)}, the model knows {_some(bundle.classes)}; "
+            f"{source.name} has the classes {some(source.classes, 5)}, the model knows {some(bundle.classes, 5)}; "
             "give data with the same classes in the same order"
         )
     return source
@@ -55,7 +56,3 @@ def _same_list(bundle: "Bundle", listed: Path | None) -> Path | None:
     if digest(read_quarantine(path)) != known.get("digest"):
         raise UserError(f"{path} is not the list that the training left out; bring that one back, or name other data")
     return path
-
-
-def _some(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -24,7 +24,7 @@ from vitlab.commands.going_on import alone, check_broken_off, check_same, other_
 from vitlab.commands.run import Run, check_free, claim
 from vitlab.commands.spell import given, spell
 from vitlab.data.origin import Origin
-from vitlab.errors import Interrupted, UserError, explain_invalid
+from vitlab.errors import Interrupted, UserError
 from vitlab.files import check_writable, sweep
 from vitlab.training import cluster
 
@@ -218,16 +218,9 @@ def _check_often(minutes: float, steps: int | None) -> tuple[float, int | None]:
 
 def _check_recipe(name: str, changes: dict[str, Any], flags: Iterable[str]) -> None:
     """Refuse an unknown recipe and a figure out of range, before anything heavy is imported."""
-    from pydantic import ValidationError
+    from vitlab.training.recipe import recipe
 
-    from vitlab.training.recipe import Recipe
-    from vitlab.training.recipe import recipe as named_recipe
-
-    found = named_recipe("few" if name == "auto" else name, {})
-    try:
-        Recipe.model_validate({**found.model_dump(), **changes})
-    except ValidationError as error:
-        raise explain_invalid(error, "recipe", flags=flags) from None
+    recipe("few" if name == "auto" else name, changes, flags)
 
 
 def _begin(

@@ -4,7 +4,7 @@ A model's own patches are the smallest places it can tell apart at its first lay
 theirs are taken together until no more than `MOST` are left.
 """
 
-import math
+from itertools import count
 
 import torch
 from jaxtyping import Float
@@ -26,9 +26,14 @@ def cells(model: Model, images: Float[Tensor, "B channels X Y"]) -> Pair:
     if patch is None:
         return min(_WITHOUT_GRID, size[0]), min(_WITHOUT_GRID, size[1])
     with evaluating(model), torch.no_grad():
-        _, (rows, columns) = patch(images[:1])
-    together = math.ceil(math.sqrt(rows * columns / MOST)) if rows * columns > MOST else 1
-    return -(-rows // together), -(-columns // together)
+        _, grid = patch(images[:1])
+    return coarser(grid)
+
+
+def coarser(grid: Pair) -> Pair:
+    """The grid, or the finest one of squares of its places that has no more than `MOST`."""
+    sides = ((-(-grid[0] // side), -(-grid[1] // side)) for side in count(1))
+    return next(found for found in sides if found[0] * found[1] <= MOST)
 
 
 def enlarged(values: Float[Tensor, "B rows columns"], images: Tensor) -> Float[Tensor, "B X Y"]:

@@ -43,12 +43,12 @@ def between(before: Seen, after: Seen) -> Float[Tensor, "later earlier"] | None:
             f"{before.place.name} and {after.place.name} have other tokens before the patches, so attention cannot be "
             "followed from one to the other"
         )
-    return _mixture(before.grid, after.grid, before.prefix)
+    return mixture(before.grid, after.grid, before.prefix)
 
 
-def _mixture(fine: Pair, coarse: Pair, prefix: int) -> Tensor:
+def mixture(fine: Pair, coarse: Pair, prefix: int) -> Tensor:
     """Rows of `coarse`, each an even mixture of the patches of `fine` that it covers, by area."""
-    patches = torch.kron(_overlap(fine[0], coarse[0]), _overlap(fine[1], coarse[1]))
+    patches = torch.kron(overlap(fine[0], coarse[0]), overlap(fine[1], coarse[1]))
     return torch.block_diag(torch.eye(prefix), patches)
 
 
@@ -61,7 +61,7 @@ def _spread(grid: Pair, ratio: int, prefix: int) -> Tensor:
     return torch.block_diag(torch.eye(prefix), torch.kron(*sides))
 
 
-def _overlap(fine: int, coarse: int) -> Tensor:
+def overlap(fine: int, coarse: int) -> Tensor:
     """(coarse, fine): the share of each coarse interval that a fine one fills, both cutting the same line."""
     low, high = (torch.arange(coarse) + offset for offset in (0, 1))
     start, end = (torch.arange(fine) + offset for offset in (0, 1))

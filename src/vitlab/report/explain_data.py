@@ -7,17 +7,17 @@ page is within half a step of the figure itself. Low is left out where it is zer
 
 import base64
 import io
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from vitlab.explain.cells import coarser
 from vitlab.explain.explanation import Array, Explanation, Layer, Pair, Pixels
+from vitlab.explain.grids import mixture, overlap
 from vitlab.explain.methods.titles import TITLES
 
-MOST_PLACES = 256  # patches a side by side of a layer; where there are more, squares of them are taken together
 _SMALL = 64  # an image up to this side is kept pixel by pixel
 _CLASSES = 5
 
@@ -54,7 +54,7 @@ def packed(rows: NDArray[np.floating]) -> dict[str, str]:
 
 
 def _layer(layer: Layer) -> dict[str, Any]:
-    grid = _coarser(layer.grid)
+    grid = coarser(layer.grid)  # many patches are taken together in squares
     mean, reading, every = layer.mean, layer.reading, layer.every
     if grid != layer.grid:
         mixed, summed = together(layer.grid, grid, len(layer.prefix))
@@ -72,38 +72,22 @@ def _layer(layer: Layer) -> dict[str, Any]:
     }
 
 
-def _coarser(grid: Pair) -> Pair:
-    """The grid, or one of squares of it that has no more than `MOST_PLACES`."""
-    side = math.ceil(math.sqrt(grid[0] * grid[1] / MOST_PLACES)) if grid[0] * grid[1] > MOST_PLACES else 1
-    return -(-grid[0] // side), -(-grid[1] // side)
-
-
 def together(fine: Pair, coarse: Pair, prefix: int) -> tuple[Array, Array]:
     """What makes a map over squares of patches: (coarse, fine), the mean of who looks; (fine, coarse), the sum over
     what is looked at. Tokens before the patches stay as they are."""
-    shares = [_filled(f, c) for f, c in zip(fine, coarse, strict=True)]
-    patches = np.kron(*shares)  # (coarse, fine): each square is covered by its patches, in shares of one
-    whole = np.zeros((prefix + len(patches), prefix + patches.shape[1]), dtype=np.float32)
-    whole[:prefix, :prefix] = np.eye(prefix)
-    whole[prefix:, prefix:] = patches
+    whole: Array = mixture(fine, coarse, prefix).numpy()
     back = whole.T.copy()
     back[prefix:, prefix:] *= fine[0] * fine[1] / (coarse[0] * coarse[1])
     return whole, back
 
 
-def _filled(fine: int, coarse: int) -> Array:
-    edges_fine, edges_coarse = np.arange(fine + 1) / fine, np.arange(coarse + 1) / coarse
-    low = np.maximum(edges_coarse[:-1, None], edges_fine[None, :-1])
-    high = np.minimum(edges_coarse[1:, None], edges_fine[None, 1:])
-    return _single(np.clip(high - low, 0, None) * coarse)
-
-
 def _fewer(heat: Array) -> Array:
     """A map of pixels as one of squares of them, by their mean."""
-    grid = _coarser((heat.shape[0], heat.shape[1]))
+    grid = coarser((heat.shape[0], heat.shape[1]))
     if grid == heat.shape:
         return heat
-    return _single(_filled(heat.shape[0], grid[0]) @ heat @ _filled(heat.shape[1], grid[1]).T)
+    rows, columns = (overlap(*sides).numpy() for sides in zip(heat.shape, grid, strict=True))
+    return _single(rows @ heat @ columns.T)
 
 
 def _single(values: NDArray[np.floating]) -> Array:

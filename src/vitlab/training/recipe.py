@@ -3,6 +3,7 @@
 Reading this file imports no torch, so that a wrong number on the command line is refused at once.
 """
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -92,16 +93,16 @@ RECIPES = {
 }
 
 
-def recipe(name: str, changes: dict[str, Any]) -> Recipe:
-    """A named recipe with some of its entries changed, checked; a wrong entry gets one sentence."""
+def recipe(name: str, changes: dict[str, Any], flags: Iterable[str] = ()) -> Recipe:
+    """A named recipe with some of its entries changed, checked as in `checked`."""
     if name not in RECIPES:
         raise UserError(f"no recipe {name!r}{nearest(name, RECIPES)}")
-    return checked({**RECIPES[name].model_dump(), **changes}, "recipe")
+    return checked({**RECIPES[name].model_dump(), **changes}, "recipe", flags)
 
 
-def checked(data: dict[str, Any], what: str) -> Recipe:
-    """A recipe from its data; a wrong entry gets one sentence."""
+def checked(data: dict[str, Any], what: str, flags: Iterable[str] = ()) -> Recipe:
+    """A recipe from its data; a wrong entry gets one sentence, by its flag where it is one of `flags`."""
     try:
         return Recipe.model_validate(data)
     except ValidationError as error:
-        raise explain_invalid(error, what) from None
+        raise explain_invalid(error, what, flags) from None

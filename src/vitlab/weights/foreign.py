@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -125,7 +126,7 @@ def named(classes: tuple[str, ...], count: int, say: Say) -> tuple[str, ...]:
         if count:
             say(f"the checkpoint does not name its {count} classes: they are called by their numbers, from 0")
         return tuple(map(str, range(count)))
-    twice = {name for name in classes if classes.count(name) > 1} if len(set(classes)) < len(classes) else set()
+    twice = {name for name, times in Counter(classes).items() if times > 1}
     if twice:
         say(f"classes of the same name get their number behind it: {some(sorted(map(plain, twice)))}")
     return tuple(f"{name} ({i})" if name in twice else name for i, name in enumerate(classes))

@@ -43,7 +43,7 @@ def _shape(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Sha
     with archive.open(member) as handle:
         shape, dtype = _header(handle)
         size = handle.tell() + int(np.prod(shape, dtype=object)) * dtype.itemsize
-    if dtype.hasobject or dtype.kind not in "fV" or dtype.itemsize not in (2, 4, 8):
+    if dtype.hasobject or dtype.itemsize not in {"f": (2, 4, 8), "V": (2,)}.get(dtype.kind, ()):
         raise UserError(
             f"{path}: {plain(member.filename)} holds {dtype}, not floating-point numbers; nothing is unpickled"
         )
