@@ -22,6 +22,7 @@ import numpy as np
 from PIL import Image
 
 from vitlab.data.augment.apply import augment, read_steps
+from vitlab.data.blocks import Blocks
 from vitlab.data.feed.choose import open_feed
 from vitlab.data.feed.feeding import steps_taken
 from vitlab.data.feed.loader import Loader
@@ -67,7 +68,7 @@ def ours(top: Path, entries: list[dict], batch: int, epochs: int, way: str) -> l
     """Images a second of each epoch, up to what the model takes."""
     samples = open_folder(top).splits["train"]
     preprocess = Preprocess(size=SIZE, mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225), stored=2 * SIZE[0])
-    steps = read_steps(entries, "augment")
+    steps, blocks = read_steps(entries, "augment"), Blocks()
     order = ShuffledBatches(len(samples), batch, seed=0)
     taken, _ = steps_taken(SIZE, "cpu", steps, whole=True)
     speeds = []
@@ -78,7 +79,7 @@ def ours(top: Path, entries: list[dict], batch: int, epochs: int, way: str) -> l
         images = 0
         for raw in loader:
             varied, _ = augment(steps, raw.images, raw.labels, CLASSES, raw.draws)
-            images += len(preprocess.normalise(varied))
+            images += len(preprocess.normalise(varied, blocks))
         speeds.append(images / (time.perf_counter() - start))
         start = time.perf_counter()
     return speeds

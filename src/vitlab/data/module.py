@@ -9,6 +9,7 @@ from torch import Tensor
 
 from vitlab.data.augment.apply import augment
 from vitlab.data.augment.step import Step
+from vitlab.data.blocks import Blocks
 from vitlab.data.feed.feed import Feed
 from vitlab.data.feed.loader import Loader, Raw
 from vitlab.data.order import BatchesInOrder, ShuffledBatches
@@ -35,6 +36,7 @@ class DataModule(L.LightningDataModule):
         super().__init__()
         self.train, self.val, self.order = splits["train"], splits.get("val"), order
         self.preprocess, self.steps, self.classes, self.taken = preprocess, steps, classes, taken
+        self.blocks = Blocks()
 
     def train_dataloader(self) -> Loader:
         return Loader(self.train, self.order, *self._shape, self.steps, self.taken)
@@ -52,7 +54,7 @@ class DataModule(L.LightningDataModule):
         images, targets = batch.images, batch.labels
         if self.steps and self.trainer is not None and self.trainer.training:
             images, targets = augment(self.steps, images, targets, self.classes, batch.draws)
-        return self.preprocess.normalise(images), targets
+        return self.preprocess.normalise(images, self.blocks), targets
 
     @property
     def _shape(self) -> tuple[tuple[int, int], int]:

@@ -19,6 +19,7 @@ from torch import Tensor
 from vitlab.data.augment.apply import singly
 from vitlab.data.augment.draws import Draws
 from vitlab.data.augment.step import Change, Step
+from vitlab.data.blocks import Blocks
 from vitlab.data.feed.feed import Feed
 from vitlab.data.memory import Pictures
 from vitlab.data.order import BatchesInOrder, ShuffledBatches
@@ -50,7 +51,7 @@ class Loader:
         taken: int = 0,
     ) -> None:
         self.feed, self.sampler, self.shape = feed, order, (channels, *size)
-        self.steps, self.taken = steps, taken
+        self.steps, self.taken, self.blocks = steps, taken, Blocks()
 
     def __len__(self) -> int:
         return len(self.sampler)
@@ -89,7 +90,7 @@ class _Making:
     def __init__(self, loader: Loader, pool: ThreadPoolExecutor, positions: Tensor, draws: Draws) -> None:
         self.loader, self.draws = loader, draws
         count = len(positions)
-        self.images = torch.empty(count, *loader.shape, dtype=torch.uint8)
+        self.images = loader.blocks.empty((count, *loader.shape), torch.uint8)
         self.labels = loader.feed.labels[positions]
         changes = singly(loader.steps, count, loader.shape[1:], draws)
         self.pieces: list[Future[None]] = [
