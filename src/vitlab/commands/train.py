@@ -43,6 +43,7 @@ def train(
     model: Model = "auto",
     from_: Begin = None,
     freeze: Freeze = None,
+    lora: MaybeInt = None,
     teacher: MaybeModel = None,
     temperature: MaybeFloat = None,
     size: MaybeInt = None,
@@ -91,6 +92,7 @@ def train(
         model: A name from `vitlab models` (or in Python a blueprint), or `auto`: by size and number of the images.
         from_: Trained weights to begin with (in Python `from_`): a run, a bundle, another library's file, a hub name.
         freeze: Leave the stem and so many blocks as they are, or `all` but the head.
+        lora: Let matrices of this rank learn beside the blocks' weights, which stay as they are, and the head.
         teacher: A trained model of any kind, whose answers the model learns beside the labels.
         temperature: Learn all of the teacher's probabilities, softened so; its likeliest class if not given.
         size: Side of the images in pixels, where not the model's own.
@@ -141,7 +143,7 @@ def train(
     changed = {
         "epochs": epochs, "batch": batch, "rate": rate, "weight_decay": weight_decay, "warmup": warmup, "ema": ema,
         "smoothing": smoothing, "dropout": dropout, "drop_path": drop_path, "patience": patience,
-        "freeze": parse_freeze(freeze),
+        "freeze": parse_freeze(freeze), "lora": lora,
     }  # fmt: skip
     flags: dict[str, Any] = {name: value for name, value in changed.items() if value is not None}
     if temperature is not None:
@@ -160,6 +162,8 @@ def train(
     changes = parse_changes(change)
     if from_ is not None and (model != "auto" or changes):
         raise UserError("the model is that of --from; leave --model and --change out")
+    if from_ is None and recipe_changes.get("lora") is not None:
+        raise UserError("--lora is for a trained model; name one with --from")
     if temperature is not None and teacher is None:
         raise UserError("--temperature is for a teacher's answers; name one with --teacher")
     without = None if quarantine is None else Path(quarantine)

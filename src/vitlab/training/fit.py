@@ -19,6 +19,7 @@ from vitlab.errors import Interrupted
 from vitlab.files import saying_why, sweep
 from vitlab.models.blueprint import Model
 from vitlab.training import checkpoint
+from vitlab.training.adapters import adapt, merge
 from vitlab.training.average import Average
 from vitlab.training.best import KeepBest
 from vitlab.training.checkpoint import Checkpoint
@@ -139,10 +140,12 @@ def _finished(plan: Plan, kept: Path) -> Model:
     assert last is not None
     assert last.state.complete
     model = plan.blueprint.build()
+    if plan.recipe.lora is not None:
+        adapt(model, plan.recipe.lora)
     early = last.state.epoch < plan.recipe.epochs and (kept / checkpoint.BEST).is_file()
     found = checkpoint.read(kept / checkpoint.BEST) if early else last
     model.load_state_dict(found.part("average") or found.part("model"))
-    return model.eval()
+    return (model if plan.recipe.lora is None else merge(model)).eval()
 
 
 def _order(plan: Plan, train: Feed) -> ShuffledBatches:

@@ -33,6 +33,7 @@ class Recipe(BaseModel):
         default=0, description="the stem and so many blocks after it stay as they are; all: everything but the head"
     )
     head_first: float = Field(default=0.0, ge=0, le=0.9, description="share of the steps in which only the head learns")
+    lora: int | None = Field(default=None, ge=1, le=1_024, description="rank of adapters that learn beside the weights")
     distill: Distill = Hard()
     betas: tuple[float, float] = (0.9, 0.999)
     weight_decay: float = Field(default=0.05, ge=0, description="on matrices; none on biases, norms, tokens, positions")
@@ -51,6 +52,8 @@ class Recipe(BaseModel):
     def _rates_in_order(self) -> Self:
         if self.balanced and self.repeats > 1:
             raise UserError("balanced and repeats do not go together; take one of them")
+        if self.lora is not None and self.freeze != 0:
+            raise UserError("lora leaves all weights but the head's as they are; leave freeze out")
         if self.last_rate > self.rate:
             raise UserError(f"last_rate {self.last_rate} is above rate {self.rate}")
         check_order(self.stages)

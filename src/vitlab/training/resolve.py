@@ -23,6 +23,7 @@ from vitlab.models import registry
 from vitlab.models.blueprint import Blueprint
 from vitlab.parts import kernels
 from vitlab.training import auto, curriculum, machine, start
+from vitlab.training.adapters import check_adapters
 from vitlab.training.frozen import check_freeze
 from vitlab.training.optimizers.choice import Muon
 from vitlab.training.plan import DataFacts, LeftOut, Plan
@@ -89,6 +90,8 @@ def resolve(request: Request) -> Ready:
     blueprint = blueprint.change(**regularised)
     curriculum.check(blueprint, chosen.stages)
     check_freeze(blueprint, chosen.freeze)
+    if chosen.lora is not None:
+        check_adapters(blueprint)
     if "ema" not in request.recipe_changes:
         chosen, reasons["ema"] = _ema(chosen, len(train))
     batch = min(chosen.batch, len(train)) // world
@@ -140,6 +143,8 @@ def resolve(request: Request) -> Ready:
 def replay(plan: Plan, origin: Origin) -> Ready:
     """The data of a plan that was made before; a sentence if they are not the same any more."""
     machine.pick_device(plan.machine.device)
+    if plan.recipe.lora is not None:
+        check_adapters(plan.blueprint)
     torch.set_num_threads(plan.machine.threads)
     kernels.adopt(plan.machine.kernels)
     if plan.data.quarantine is not None and origin.quarantine is None:
@@ -172,13 +177,17 @@ def _model(request: Request, side: int, channels: int, images: int, classes: int
 
 
 def _recipe(request: Request, side: int, images: int, channels: int) -> tuple[Recipe, str]:
+    asked = request.recipe_changes
+    adapted, said = (
+        ({"rates": "even"}, "; adapters know nothing yet and learn at one rate") if "lora" in asked else ({}, "")
+    )
     if request.recipe != "auto":
-        return recipe(request.recipe, request.recipe_changes), f"{request.recipe!r}: asked for"
+        return recipe(request.recipe, {**adapted, **asked}), f"{request.recipe!r}: asked for{said}"
     if request.start is not None:
         changes, why = auto.tuning(side, images, channels)
-        return recipe("finetune", {**changes, **request.recipe_changes}), f"'finetune': {why}"
+        return recipe("finetune", {**changes, **adapted, **asked}), f"'finetune': {why}{said}"
     name, why = auto.recipe(side, images, channels)
-    return recipe(name, request.recipe_changes), f"{name!r}: {why}"
+    return recipe(name, asked), f"{name!r}: {why}"
 
 
 def _ema(chosen: Recipe, images: int) -> tuple[Recipe, str]:
