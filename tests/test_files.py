@@ -84,3 +84,12 @@ def test_a_folder_is_tried_without_a_trace(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match=r"cannot write .*file/x: .*file is a file; choose another folder"):
         check_writable(tmp_path / "file" / "x")
+
+
+def test_others_may_read_what_they_could_read_of_any_new_file(tmp_path: Path) -> None:
+    """Tensors are written by a library that lets their owner alone read them."""
+    (tmp_path / "plain").touch()
+    with replacing(tmp_path / "bundle") as beside:
+        beside.mkdir()
+        os.close(os.open(beside / "weights", os.O_CREAT | os.O_WRONLY, 0o600))
+    assert (tmp_path / "bundle" / "weights").stat().st_mode == (tmp_path / "plain").stat().st_mode

@@ -114,10 +114,21 @@ def _swap(beside: Path, path: Path, scratch: Path) -> None:
 
 
 def _flush(path: Path) -> None:
-    """Force bytes to the disk before the rename, so that a power cut cannot leave an empty file under a good name."""
+    """Force bytes to the disk before the rename, so that a power cut cannot leave an empty file under a good name.
+
+    And let others read what others may read.
+    """
     for file in [path] if path.is_file() else [found for found in path.rglob("*") if found.is_file()]:
         with file.open("rb") as handle:
             os.fsync(handle.fileno())
+        file.chmod(_usual_mode())
+
+
+def _usual_mode() -> int:
+    """Who may read a new file, as the system would have it: safetensors keeps what it writes to its owner alone."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def _flush_names(folder: Path) -> None:
