@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 from peers.training import BATCH, SHAPES, THREADS
 
-from vitlab.analysis.cost import cost
+from vitlab.models.cost import cost
 from vitlab.models.registry import blueprint
 
 HERE, MAIN = Path(__file__).parent, sys.executable

@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 import vitlab
-from vitlab.analysis.cost import Cost, cost
+from vitlab.models.cost import Cost, cost
 from vitlab.models.plain import Plain
 from vitlab.models.registry import models
 from vitlab.parts.attention import SelfAttention

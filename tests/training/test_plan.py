@@ -6,7 +6,6 @@ import yaml
 from vitlab.data.origin import Origin
 from vitlab.errors import UserError
 from vitlab.training import auto, machine
-from vitlab.training import resolve as resolve_module
 from vitlab.training.plan import Plan
 from vitlab.training.recipe import RECIPES, recipe
 from vitlab.training.resolve import Request, resolve
@@ -25,7 +24,9 @@ def test_a_plan_is_read_back_as_written(plan, tmp_path):
 
 
 def test_every_decision_has_its_reason(plan):
-    assert {"model", "recipe", "ema", "accumulate", "device", "precision", "kernels", "compile"} <= set(plan.reasons)
+    assert {"model", "recipe", "ema", "accumulate", "device", "precision", "kernels", "compile", "peak_gflops"} <= set(
+        plan.reasons
+    )
     assert all(reason for reason in plan.reasons.values())
 
 
@@ -130,22 +131,3 @@ def test_auto_picks_a_recipe_and_does_not_mirror_small_grey_pictures(side, image
     assert auto.recipe(side, images, channels)[0] == name
     mirrored = any(step["kind"] == "flip" for step in RECIPES[name].augment)
     assert mirrored == (channels == 3)
-
-
-@pytest.mark.parametrize(
-    ("batch", "parts", "said"),
-    [
-        (128, 1, "in 1 part"),
-        (4096, 16, "in 16 parts"),
-        (300, 2, "in 2 parts"),
-        (514, 257, None),  # twice a prime: equal parts would be of two images
-        (515, 5, "in 5 parts"),
-    ],
-)
-def test_a_batch_is_computed_in_equal_parts_where_there_are_sensible_ones(batch, parts, said):
-    found, reason = resolve_module._accumulate(None, batch)
-    if said is None:
-        assert (found, reason) == (3, "a batch of 514 images is computed in 3 parts, 513 images in all")
-    else:
-        assert (found, batch % found) == (parts, 0)
-        assert reason.endswith(said)

@@ -10,6 +10,7 @@ from vitlab.files import write_text
 if TYPE_CHECKING:
     from vitlab.data.feed.feed import Feed
     from vitlab.models.blueprint import Model
+    from vitlab.models.cost import Cost
     from vitlab.training.plan import Plan
 
 # The page is written last, and the one that was drawn while training went on is taken away before the evaluation is
@@ -22,12 +23,10 @@ def finished(folder: Path) -> bool:
     return all((folder / name).is_file() for name in _LEFT)
 
 
-def describe(plan: "Plan", folder: Path) -> None:
+def describe(plan: "Plan", counted: "Cost", folder: Path) -> None:
     """What is known before the first step: the plan and what the model costs."""
-    from vitlab.analysis.cost import cost
-
     write_text(folder / "config.yaml", plan.to_yaml())
-    write_text(folder / "cost.json", cost(plan.blueprint, plan.micro_batch, plan.machine.precision).model_dump_json())
+    write_text(folder / "cost.json", counted.model_dump_json())
 
 
 def finish(plan: "Plan", trained: "Model", test: "Feed", folder: Path) -> Run:

@@ -72,8 +72,8 @@ def models(
 
 
 def _counted(name: str) -> dict[str, object]:
-    from vitlab.analysis.cost import cost
     from vitlab.models import registry
+    from vitlab.models.cost import cost
 
     blueprint = registry.blueprint(name)
     counted = cost(blueprint, batch=1)

@@ -10,8 +10,9 @@ from vitlab.commands.flags import Changes, MaybeInt, PositionalModel
 from vitlab.errors import UserError
 
 if TYPE_CHECKING:
-    from vitlab.analysis.cost import Cost, Latency
+    from vitlab.analysis.latency import Latency
     from vitlab.models.blueprint import Blueprint
+    from vitlab.models.cost import Cost
 
 
 @dataclass(frozen=True)
@@ -81,10 +82,11 @@ def profile(
 
     import torch
 
-    from vitlab.analysis import cost
+    from vitlab.analysis.latency import latency as measure
     from vitlab.bundle import read_card
     from vitlab.bundle_path import CARD, check_bundle
     from vitlab.models import registry
+    from vitlab.models.cost import cost
 
     described = model
     if isinstance(model, str | Path):
@@ -95,5 +97,5 @@ def profile(
     measured = None
     if latency is not None:
         images = torch.rand(latency, described.channels, *described.image)
-        measured = cost.latency(described.build().eval(), images)
-    return Profile(described, cost.cost(described, batch, precision), measured)
+        measured = measure(described.build().eval(), images)
+    return Profile(described, cost(described, batch, precision), measured)

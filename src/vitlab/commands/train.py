@@ -22,6 +22,7 @@ from vitlab.commands.flags import (
 )
 from vitlab.commands.going_on import alone, check_broken_off, check_same, other_versions
 from vitlab.commands.run import Run, check_free, claim
+from vitlab.commands.shown import plan_rows
 from vitlab.commands.spell import given, spell
 from vitlab.data.origin import Origin
 from vitlab.errors import Interrupted, UserError
@@ -231,11 +232,15 @@ def _begin(
     ready: "Ready", out: Path | None, quiet: bool, tensorboard: bool, watch: bool, often: tuple[float, int | None]
 ) -> Run:
     """A new run: the plan shown and written, then followed."""
+    from vitlab.models.cost import cost
+    from vitlab.training.estimate import estimate
+
     plan = ready.plan
+    counted = cost(plan.blueprint, plan.micro_batch, plan.machine.precision)
     if not quiet:
-        print(_show(plan), file=sys.stderr)
+        print(plan_rows(plan, estimate(plan, counted.memory)), file=sys.stderr)
     folder = claim(out, plan.data.name)
-    describe(plan, folder)
+    describe(plan, counted, folder)
     if plan.machine.world > 1 and not cluster.process().started_by_torchrun:
         return _spread(plan, folder, quiet, tensorboard, watch, often)
     with alone(folder):
@@ -333,40 +338,3 @@ def _stopped(folder: Path, by: str, code: int) -> Interrupted:
 
 def _advice(folder: Path) -> str:
     return f"`{shlex.join(['vitlab', 'train', '--resume', str(folder)])}`"
-
-
-def _said(plan: "Plan") -> str:
-    """What is to be known of the data, and what a list has taken away.
-
-    It is said where it was nothing too, since then it may be the list of other data.
-    """
-    told = [plan.reasons["data"]] if "data" in plan.reasons else []
-    if listed := plan.data.quarantine:
-        told.append(f"{f'{listed.images:,}' if listed.images else 'none'} left out, as {listed.file} says")
-    return "; ".join(told)
-
-
-def _fed(plan: "Plan") -> str:
-    way = {"memory": "from memory", "cache": "from a cache", "stream": "decoded as they come"}[plan.feeding.train]
-    return f"{way}, crops cut from whole pictures" if plan.feeding.whole else way
-
-
-def _show(plan: "Plan") -> str:
-    """The plan as a person reads it before the first step."""
-    recipe, machine, reasons = plan.recipe, plan.machine, plan.reasons
-    data, epochs = plan.data, f"{recipe.epochs} epochs of batches of {recipe.batch}, rate {recipe.rate:g}"
-    counts = f"{data.train} to train, {data.val} to validate, {data.test} to test, {len(data.classes)} classes"
-    arithmetic = f"{machine.device}, {machine.threads} threads, {machine.precision}"
-    if machine.world > 1:
-        arithmetic += f", {machine.world} processes on {machine.nodes} machines, {machine.strategy}"
-    rows = {
-        "data": (f"{data.name}: {counts}", _said(plan)),
-        "model": (plan.model, reasons.get("model", "")),
-        **({"teacher": (plan.teacher.model, reasons.get("teacher", ""))} if plan.teacher else {}),
-        "recipe": (epochs, reasons.get("recipe", "")),
-        "feeding": (_fed(plan), reasons.get("feeding", "")),
-        "machine": (arithmetic, reasons.get("precision", "")),
-        "kernels": (", ".join(sorted(set(machine.kernels.values()))) or "by rule", reasons.get("kernels", "")),
-        "seed": (str(plan.seed), ""),
-    }
-    return "\n".join(f"  {name:8} {value}{f'  ({why})' if why else ''}" for name, (value, why) in rows.items())

@@ -31,7 +31,7 @@ class Curriculum:
             self.prefix = 0 if before is None else before.num_embeddings
             position.register_forward_hook(self._thin)
 
-    def show(self, images: Float[Tensor, "B channels X Y"], step: int) -> Float[Tensor, "B channels x y"]:
+    def show(self, images: Float[Tensor, "B channels X Y"], step: float) -> Float[Tensor, "B channels x y"]:
         """The images as this step of training sees them; from here on patches are left out as it asks for."""
         stage = stages_of.at(self.stages, step / self.steps)
         self.keep = stage.keep
@@ -72,6 +72,6 @@ def check(blueprint: Blueprint, stages: Sequence[Stage]) -> None:
                 ) from None
 
 
-def _before(stage: Stage, stages: Sequence[Stage]) -> Any:
+def _before(stage: Stage, stages: Sequence[Stage]) -> float:
     """A place in the run at which this stage holds."""
     return next((earlier.until for earlier in reversed(stages) if earlier.until < stage.until), 0.0)

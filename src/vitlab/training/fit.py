@@ -110,7 +110,7 @@ def _train(
     if look is not None:
         callbacks.append(EachEpoch(look, model))
     if not quiet and process().rank == 0:
-        callbacks.append(Watch(record))
+        callbacks.append(Watch(record, plan))
     trainer = L.Trainer(
         accelerator=plan.machine.device,
         **settings(plan.machine),

@@ -11,8 +11,15 @@ from torch import nn
 
 from vitlab.errors import UserError
 from vitlab.models.blueprint import Blueprint, Model
+from vitlab.training.adapters import adapt
+from vitlab.training.recipe import Recipe
 
 Freeze = int | Literal["all"]
+
+
+def hold(model: Model, recipe: Recipe) -> list[nn.Module]:
+    """Freeze what the recipe leaves as it is, adapters put in where it asks for them; the modules that stay."""
+    return freeze(model, recipe.freeze) if recipe.lora is None else adapt(model, recipe.lora)
 
 
 def freeze(model: Model, count: Freeze) -> list[nn.Module]:

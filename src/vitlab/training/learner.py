@@ -9,9 +9,8 @@ from torch import Tensor
 
 from vitlab.data.module import Batch
 from vitlab.models.blueprint import Model
-from vitlab.training.adapters import adapt
 from vitlab.training.curriculum import Curriculum
-from vitlab.training.frozen import freeze
+from vitlab.training.frozen import hold
 from vitlab.training.objectives.objective import Objective
 from vitlab.training.optimizers.build import optimizer
 from vitlab.training.optimizers.pace import divided, paces
@@ -31,7 +30,7 @@ class Learner(L.LightningModule):
         self.products = products  # in which the optimizer multiplies matrices, where it does
         self.exact = torch.float64 if products == torch.float64 else torch.float32  # of images and weights
         self.curriculum = Curriculum(model, recipe.stages, steps)
-        self.frozen = freeze(model, recipe.freeze) if recipe.lora is None else adapt(model, recipe.lora)
+        self.frozen = hold(model, recipe)
 
     def configure_model(self) -> None:
         """Called in every process, before there is an optimizer."""

@@ -37,6 +37,8 @@ def resolve(blueprint: Blueprint, batch: int, device: str, precision: str) -> tu
     with torch.random.fork_rng(devices=[]):
         model = blueprint.build().to(device)
     images = torch.zeros(min(batch, 64), blueprint.channels, *blueprint.image, device=device)
+    if precision == "float64":
+        model, images = model.double(), images.double()
     asked = [precision] if precision != "auto" else ["float32", "bfloat16"]
     for name in asked:
         _measure_kernels(model, images, name)
@@ -58,6 +60,8 @@ def resolve(blueprint: Blueprint, batch: int, device: str, precision: str) -> tu
         precision=chosen,
         kernels=found,
         compile=False,
+        images_per_second=round(len(images) / seconds[chosen], 2),
+        peak_gflops=round(peak(device, chosen) / 1e9, 1),
         versions={
             "vitlab": version("vitlab"),
             "torch": torch.__version__,
@@ -65,6 +69,8 @@ def resolve(blueprint: Blueprint, batch: int, device: str, precision: str) -> tu
             "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         },
     )
+    reasons["images_per_second"] = f"forward and backward, {len(images)} images at a time, measured here"
+    reasons["peak_gflops"] = "the fastest of a few products of square matrices, measured here"
     reasons["compile"] = "not measured yet to pay back within a run"
     return machine, reasons
 
@@ -72,6 +78,20 @@ def resolve(blueprint: Blueprint, batch: int, device: str, precision: str) -> tu
 def autocast(device: str, precision: str) -> torch.autocast | nullcontext[None]:
     """The context in which a step computes in this precision."""
     return torch.autocast(device, torch.bfloat16) if precision == "bfloat16" else nullcontext()
+
+
+def peak(device: str, precision: str) -> float:
+    """Operations a second of the fastest product of matrices: what no step can exceed, and a good one comes near."""
+    best = 0.0
+    for side in (512, 1024) if device == "cpu" else (2048, 8192):
+        left, right = (torch.ones(side, side, device=device, dtype=getattr(torch, precision)) for _ in range(2))
+        for _ in range(_ROUNDS):
+            start = time.perf_counter()
+            left @ right
+            if device == "cuda":
+                torch.cuda.synchronize()
+            best = max(best, 2 * side**3 / (time.perf_counter() - start))
+    return best
 
 
 def _measure_kernels(model: nn.Module, images: torch.Tensor, precision: str) -> None:

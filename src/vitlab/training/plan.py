@@ -73,6 +73,8 @@ class Machine(BaseModel):
     devices: int = 1  # processes on each machine, one for each device
     nodes: int = 1  # machines
     strategy: Literal["ddp", "fsdp"] = "ddp"
+    images_per_second: float | None = None  # there and back, as measured for this plan
+    peak_gflops: float | None = None  # of products of matrices, in 10^9 operations a second
     versions: dict[str, str]
 
     @property

@@ -22,15 +22,13 @@ from vitlab.errors import UserError
 from vitlab.models import registry
 from vitlab.models.blueprint import Blueprint
 from vitlab.parts import kernels
-from vitlab.training import auto, curriculum, machine, start
+from vitlab.training import auto, curriculum, machine, room, start
 from vitlab.training.adapters import check_adapters
 from vitlab.training.frozen import check_freeze
 from vitlab.training.optimizers.choice import Muon
-from vitlab.training.plan import DataFacts, LeftOut, Plan
+from vitlab.training.plan import DataFacts, LeftOut, Machine, Plan
 from vitlab.training.recipe import Recipe, recipe
 from vitlab.training.strategy import Strategy
-
-LARGEST_MICRO_BATCH = 256
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,6 @@ def resolve(request: Request) -> Ready:
         chosen, reasons["ema"] = _ema(chosen, len(train))
     batch = min(chosen.batch, len(train)) // world
     strategy, reasons["strategy"] = _strategy(request.strategy, world, batch, chosen)
-    accumulate, reasons["accumulate"] = _accumulate(request.accumulate, batch)
     reasons["device"] = why_device
 
     steps = read_steps(chosen.augment, "recipe.augment")
@@ -109,7 +106,7 @@ def resolve(request: Request) -> Ready:
     taught = None
     if request.teacher is not None:
         taught, reasons["teacher"] = start.plan_teacher(request.teacher, source.classes, preprocess, steps, chosen)
-    settled, why = machine.resolve(blueprint, chosen.batch // (accumulate * world), device, request.precision)
+    settled, accumulate, why = _machine(request, blueprint, chosen, batch, device)
     spread = {"devices": request.devices, "nodes": request.nodes, "strategy": strategy}
     plan = Plan(
         command=request.command,
@@ -219,26 +216,19 @@ def _strategy(asked: Strategy, world: int, batch: int, chosen: Recipe) -> tuple[
     return "fsdp", "asked for"
 
 
-def _accumulate(asked: int | None, batch: int) -> tuple[int, str]:
-    if asked is not None:
-        if asked > batch:
-            raise UserError(
-                f"a batch of {batch} images cannot be split into {asked} parts; take a smaller --accumulate"
-            )
-        if batch % asked:
-            fitting = [parts for parts in range(1, batch + 1) if batch % parts == 0]
-            near = sorted(sorted(fitting, key=lambda parts: abs(parts - asked))[:4])
-            raise UserError(
-                f"a batch of {batch} images is not {asked} equal parts; take an --accumulate of "
-                f"{', '.join(map(str, near))}, or another --batch"
-            )
-        return asked, "asked for"
-    fewest = -(-batch // LARGEST_MICRO_BATCH)
-    parts = next(parts for parts in range(fewest, batch + 1) if batch % parts == 0)
-    if parts > 4 * fewest:  # a batch of a prime number of images, say: a few are left out rather than the cores
-        parts = fewest
-    whole = "" if batch % parts == 0 else f", {batch // parts * parts} images in all"
-    return parts, f"a batch of {batch} images is computed in {parts} part{'s' if parts > 1 else ''}{whole}"
+def _machine(
+    request: Request, blueprint: Blueprint, chosen: Recipe, batch: int, device: str
+) -> tuple[Machine, int, dict[str, str]]:
+    """The machine measured, and the parts in which the batch of a process fits into its memory."""
+    average, free = chosen.ema is not None, room.free(device, request.devices)
+    room.parts(request.accumulate, batch, batch)  # what cannot be is refused before anything is measured
+    tried = "float32" if request.precision == "auto" else request.precision
+    fit = room.fitting(blueprint, tried, batch, average, free)
+    settled, reasons = machine.resolve(blueprint, max(fit, 2), device, request.precision)
+    if fit < batch and settled.precision != tried:
+        fit = room.fitting(blueprint, settled.precision, batch, average, free)
+    accumulate, reasons["accumulate"] = room.parts(request.accumulate, batch, fit)
+    return settled, accumulate, reasons
 
 
 def _plain(blueprint: Blueprint) -> Preprocess:

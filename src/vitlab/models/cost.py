@@ -4,12 +4,11 @@ All of it is counted on the meta device, where nothing is computed or allocated:
 product, and hooks on what autograd saves see every activation.
 """
 
-import time
 from collections.abc import Callable
 
 import torch
 from pydantic import BaseModel, ConfigDict
-from torch import Tensor, nn
+from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd.graph import saved_tensors_hooks
 from torch.utils.flop_counter import FlopCounterMode
@@ -57,17 +56,38 @@ def cost(blueprint: Blueprint, batch: int = 128, precision: str = "float32") -> 
         gmacs=_macs(model) / 1e9,
         batch=batch,
         precision=precision,
-        memory=_memory(model, batch) if precision == "float32" else _memory_under_autocast(model, batch),
+        memory=_memory(model, batch, precision),
     )
 
 
+def memory(blueprint: Blueprint, batch: int, precision: str) -> Memory:
+    """The memory alone."""
+    with torch.device("meta"):
+        model = blueprint.build()
+    return _memory(model, batch, precision)
+
+
+def flops(run: Callable[[], object]) -> float:
+    """Floating-point operations of the products in a call: two for each multiply-add."""
+    with FlopCounterMode(display=False) as counter:
+        run()
+    return float(counter.get_total_flops())
+
+
 def _macs(model: Model) -> float:
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        model.eval()(_images(model, 1))
-    return counter.get_total_flops() / 2
+    with torch.no_grad():
+        return flops(lambda: model.eval()(_images(model, 1))) / 2
 
 
-def _memory(model: Model, batch: int) -> Memory:
+def _memory(model: Model, batch: int, precision: str) -> Memory:
+    """On the meta device, or for bfloat16 on tensors that pretend to be on the CPU: autocast knows no meta device."""
+    if precision != "bfloat16":
+        return _kept(model.to(getattr(torch, precision)), batch)
+    with FakeTensorMode(allow_non_fake_inputs=True), torch.autocast("cpu", torch.bfloat16):
+        return _kept(model.to_empty(device="cpu"), batch)
+
+
+def _kept(model: Model, batch: int) -> Memory:
     """Weights, gradients, two moments, and each tensor saved for the backward pass, counted once.
 
     What is saved inside an attention core is counted apart: it is what grows with the square of the tokens. It is what
@@ -102,44 +122,6 @@ def _memory(model: Model, batch: int) -> Memory:
     return Memory(weights=weights, gradients=trained, optimizer=2 * trained, **kept)
 
 
-def _memory_under_autocast(model: Model, batch: int) -> Memory:
-    """The same with products in bfloat16: autocast knows no meta device, but tensors that pretend to be on the CPU."""
-    with FakeTensorMode(allow_non_fake_inputs=True), torch.autocast("cpu", torch.bfloat16):
-        return _memory(model.to_empty(device="cpu"), batch)
-
-
 def _images(model: Model, batch: int) -> Tensor:
-    device = next(model.parameters()).device
-    return torch.empty(batch, model.blueprint.channels, *model.blueprint.image, device=device)
-
-
-class Latency(BaseModel):
-    """Seconds measured for one batch in evaluation mode."""
-
-    model_config = ConfigDict(frozen=True)
-
-    batch: int
-    device: str
-    best: float
-    median: float
-
-    @property
-    def images_per_second(self) -> float:
-        return self.batch / self.median
-
-
-def latency(model: nn.Module, images: Tensor, seconds: float = 2.0) -> Latency:
-    """Time forward passes for about so many seconds, after a warm-up."""
-    times: list[float] = []
-    with torch.inference_mode():
-        for _ in range(3):
-            model(images)
-        end = time.perf_counter() + seconds
-        while time.perf_counter() < end or len(times) < 5:
-            start = time.perf_counter()
-            model(images)
-            if images.device.type == "cuda":
-                torch.cuda.synchronize()
-            times.append(time.perf_counter() - start)
-    times.sort()
-    return Latency(batch=len(images), device=images.device.type, best=times[0], median=times[len(times) // 2])
+    weight = next(model.parameters())
+    return weight.new_empty(batch, model.blueprint.channels, *model.blueprint.image)

@@ -8,8 +8,8 @@ from torch.nn import functional
 from torch.profiler import ProfilerActivity, profile
 
 import vitlab
-from vitlab.analysis.cost import cost
 from vitlab.models.blueprint import Model
+from vitlab.models.cost import cost
 
 WITHIN = 0.1
 
