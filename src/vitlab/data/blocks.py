@@ -18,7 +18,8 @@ class Blocks:
     """Lends a block as a tensor and takes it back when nothing refers to its memory any more.
 
     Whoever keeps a tensor, a view of it or a graph that needs it keeps its block: a batch is never written over while
-    somebody can still see it, however long that is. Then the next batch gets another block.
+    somebody can still see it, however long that is. Then the next batch gets another block. Blocks are not pinned:
+    a GPU that copies from pinned memory goes on reading after the tensor is gone.
     """
 
     def __init__(self) -> None:
