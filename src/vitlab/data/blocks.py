@@ -10,7 +10,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-_ALIGN = 64  # bytes of a cache line; what vector instructions like
 _IDLE = 4  # blocks that are kept for the next batches
 
 
@@ -28,24 +27,20 @@ class Blocks:
     def empty(self, shape: Sequence[int], kind: torch.dtype) -> Tensor:
         """A tensor on the CPU with anything in it."""
         size = math.prod(shape) * kind.itemsize
-        lent = self._block(size)[:size]
-        block = lent.base
-        assert isinstance(block, np.ndarray)
+        block = self._block(size)
+        lent = block[:size]
         # The tensor's storage holds this very view, and nothing else does: where the view ends, the memory is free.
         weakref.finalize(lent, self.idle.append, block).atexit = False
         return torch.from_numpy(lent).view(kind).view(*shape)
 
     def _block(self, size: int) -> NDArray[np.uint8]:
-        """Aligned memory of at least so many bytes; idle blocks that are too small are let go of."""
+        """Memory of at least so many bytes; idle blocks that are too small are let go of."""
         while self.idle:
             try:
                 block = self.idle.pop()
             except IndexError:  # another thread was quicker
                 break
-            if block.nbytes >= size + _ALIGN:
-                return _aligned(block)
-        return _aligned(np.empty(size + _ALIGN, np.uint8))
-
-
-def _aligned(block: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    return block[-block.ctypes.data % _ALIGN :]
+            if block.nbytes >= size:
+                return block
+        fresh: NDArray[np.uint8] = torch.empty(size, dtype=torch.uint8).numpy()  # aligned; numpy's own is not
+        return fresh
