@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from tests.training.test_resume import broken_off
 from vitlab.bundle import Bundle, Card
 from vitlab.data.origin import Origin
 from vitlab.data.preprocess import Preprocess
@@ -179,3 +180,23 @@ def test_what_does_not_go_together_is_one_sentence(arguments, complaint):
 
     with pytest.raises(UserError, match=complaint):
         vitlab.train("digits", **arguments)
+
+
+def test_a_run_that_begins_with_a_model_is_gone_on_with(tmp_path, monkeypatch):
+    import vitlab
+
+    saved(tmp_path / "begun", VIT)
+    with monkeypatch.context() as patch:
+        broken_off(patch, 9)
+        with pytest.raises(RuntimeError, match="the power is gone"):
+            vitlab.train(
+                "digits", from_=tmp_path / "begun", epochs=1, batch=64, out=tmp_path / "broken", quiet=True,
+                device="cpu", precision="float32", threads=1, checkpoint_steps=3,
+            )  # fmt: skip
+    with pytest.raises(UserError, match="planned with another --from than elsewhere"):
+        vitlab.train(resume=tmp_path / "broken", from_="elsewhere")
+    went_on = vitlab.train(resume=tmp_path / "broken", from_=tmp_path / "begun", quiet=True)
+    plan = Plan.read(tmp_path / "broken" / "config.yaml")
+    (tmp_path / "whole").mkdir()
+    whole = fit(plan, replay(plan, Origin("digits")).splits, tmp_path / "whole", quiet=True).state_dict()
+    assert all(torch.equal(whole[name], tensor) for name, tensor in went_on.bundle.model.state_dict().items())

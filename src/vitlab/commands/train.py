@@ -28,6 +28,7 @@ from vitlab.data.origin import Origin
 from vitlab.errors import Interrupted, UserError
 from vitlab.files import check_writable, sweep
 from vitlab.training import cluster
+from vitlab.weights.source import check_source
 
 if TYPE_CHECKING:
     from vitlab.training.plan import Plan
@@ -163,6 +164,9 @@ def train(
     changes = parse_changes(change)
     if from_ is not None and (model != "auto" or changes):
         raise UserError("the model is that of --from; leave --model and --change out")
+    for known in (from_, teacher):
+        if known is not None:
+            check_source(str(known))
     if from_ is None and recipe_changes.get("lora") is not None:
         raise UserError("--lora is for a trained model; name one with --from")
     if temperature is not None and teacher is None:

@@ -30,10 +30,6 @@ class Place(NamedTuple):
     revision: str | None
 
 
-def is_name(source: str) -> bool:
-    return source.startswith(("timm:", "hf:"))
-
-
 def place(source: str) -> Place:
     """The repository that a name stands for."""
     found = _NAME.fullmatch(source)

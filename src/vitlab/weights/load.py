@@ -6,7 +6,7 @@ from pathlib import Path
 from vitlab import bundle
 from vitlab.bundle import Bundle
 from vitlab.bundle_path import CARD, check_bundle
-from vitlab.errors import UserError, nearest
+from vitlab.errors import UserError
 from vitlab.models import registry
 from vitlab.models.blueprint import Blueprint
 from vitlab.models.plain import Plain
@@ -15,6 +15,7 @@ from vitlab.weights.catalogue import CATALOGUE
 from vitlab.weights.fit import Wanted, fit
 from vitlab.weights.foreign import CONFIG, open_foreign_file, open_foreign_folder
 from vitlab.weights.say import Say, tell
+from vitlab.weights.source import check_source, is_name
 
 
 def load(
@@ -48,14 +49,8 @@ def _open(source: str, like: Plain | None, say: Say) -> Bundle:
         return bundle.load(check_bundle(path))
     if path.exists():
         return open_foreign_file(path, like, source, say)
-    if source in CATALOGUE and not hub.is_name(source):
-        source = CATALOGUE[source].source
-    if hub.is_name(source):
-        return hub.open_name(source, say)
-    raise UserError(
-        f"no weights at {source}: no such file or folder is there, and it is no name of the hub (timm:..., hf:...)"
-        f"{nearest(source, CATALOGUE) or '; `vitlab models --pretrained` lists names'}"
-    )
+    check_source(source)
+    return hub.open_name(source if is_name(source) else CATALOGUE[source].source, say)
 
 
 def _plain(model: str | Blueprint | None) -> Plain | None:

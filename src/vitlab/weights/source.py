@@ -1,0 +1,22 @@
+"""What a source of weights can be. Nothing heavy is imported to say that something is none."""
+
+from pathlib import Path
+
+from vitlab.errors import UserError, nearest
+from vitlab.weights.catalogue import CATALOGUE
+
+_HUB = ("timm:", "hf:")
+
+
+def is_name(source: str) -> bool:
+    """Whether it is a name of the hub; there may be no such repository."""
+    return source.startswith(_HUB)
+
+
+def check_source(source: str) -> None:
+    """Refuse what is no file, no folder and no name."""
+    if not (Path(source).exists() or is_name(source) or source in CATALOGUE):
+        raise UserError(
+            f"no weights at {source}: no such file or folder is there, and it is no name of the hub (timm:..., hf:...)"
+            f"{nearest(source, CATALOGUE) or '; `vitlab models --pretrained` lists names'}"
+        )
