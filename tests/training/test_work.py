@@ -1,6 +1,7 @@
 """What a run computes, against counts by hand."""
 
 import pytest
+import torch
 
 import vitlab
 from vitlab.models.cost import cost
@@ -41,3 +42,10 @@ def test_frozen_blocks_are_passed_one_way():
     blueprint = vitlab.blueprint(NAME)
     frozen = Work(blueprint, recipe("few", {"freeze": "all"})).at(0.0)
     assert frozen == pytest.approx(2e9 * cost(blueprint, 1).gmacs, rel=0.01)
+
+
+def test_counting_draws_no_random_numbers():
+    """A run that shows its progress and one that does not are the same run."""
+    before = torch.get_rng_state()
+    Work(vitlab.blueprint(NAME), recipe("few", {"stages": ({"until": 0.5, "keep": 0.5},)}))
+    assert torch.equal(torch.get_rng_state(), before)
