@@ -1,8 +1,8 @@
 """Distillation: a small DeiT on CIFAR-10 with and without a ResNet as its teacher, for the same number of epochs.
 
-    python experiments/distillation.py               # about 12 minutes on two cores; CIFAR-10 lies in $VITLAB_DATA
+    python experiments/distillation.py               # about 25 minutes on two cores; CIFAR-10 lies in $VITLAB_DATA
     python experiments/distillation.py --held-out    # the same on a tenth of the training images, to choose settings by
-    python experiments/distillation.py --quick       # 2 minutes: does it run at all
+    python experiments/distillation.py --quick       # 5 minutes: does it run at all
 
 Both students are the same DeiT with two tokens and two heads; without a teacher both heads learn the labels. Teacher
 and students see the same images, 2,000 of each class: the teacher varied anew in each epoch, the students as they are,
