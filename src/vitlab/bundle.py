@@ -5,7 +5,6 @@ metrics, the data's fingerprint, versions, the command. Loading runs no code fro
 takes memory; saving is whole or not at all.
 """
 
-import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import Any, Self
 
 import torch
 from pydantic import BaseModel, ConfigDict, SerializeAsAny, model_validator
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
@@ -21,12 +19,13 @@ from vitlab import notebook
 from vitlab.bundle_path import CARD, WEIGHTS, check_bundle
 from vitlab.data.available import too_much
 from vitlab.data.decode import Picture, decode
+from vitlab.data.listing import is_one
 from vitlab.data.preprocess import Preprocess
 from vitlab.errors import UserError
 from vitlab.files import replacing, system_errors
 from vitlab.models import registry
 from vitlab.models.blueprint import Blueprint, Model
-from vitlab.strangers import read_json, sensible, some
+from vitlab.strangers import read_json, safetensors, sensible, shapes, some
 
 FORMAT = 1
 _LARGEST_TABLES = 2**29  # bytes; computing them takes several times as much
@@ -189,8 +188,8 @@ def read_card(path: Path) -> Card:
 
 def _read_weights(path: Path, wanted: dict[str, Tensor]) -> dict[str, Tensor]:
     """Tensors of exactly the names and shapes wanted; the header is compared before any of them is read."""
-    with _whole(path), safe_open(path, framework="pt") as file:
-        found = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118  not a dict
+    with safetensors(path, "copy or train it again") as file:
+        found = shapes(file)
         if missing := sorted(wanted.keys() - found.keys()):
             raise UserError(f"{path} lacks {some(missing)}: these weights are not of the model that {CARD} describes")
         if extra := sorted(found.keys() - wanted.keys()):
@@ -207,26 +206,14 @@ def _read_weights(path: Path, wanted: dict[str, Tensor]) -> dict[str, Tensor]:
     return state
 
 
-@contextlib.contextmanager
-def _whole(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except SafetensorError as error:
-        reason = str(error).rpartition("header: ")[2]
-        raise UserError(f"{path} is truncated or no safetensors file ({reason}); copy or train it again") from None
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror or error}") from None
-
-
 def _picture(image: str | Path | Picture) -> Picture:
     return decode(Path(image)) if isinstance(image, str | Path) else image
 
 
 def _in_batches(images: Any) -> Iterator[list[Any]]:
     """Any number of images, or one, in lists of at most `_BATCH`."""
-    single = isinstance(images, str | Path) or hasattr(images, "mode") or (hasattr(images, "dtype") and images.ndim < 4)
     batch: list[Any] = []
-    for image in [images] if single else images:
+    for image in [images] if is_one(images) else images:
         batch.append(image)
         if len(batch) == _BATCH:
             yield batch

@@ -17,4 +17,6 @@ def check_bundle(path: str | Path) -> Path:
     for found in (path / "bundle", path):
         if (found / CARD).is_file():
             return found
+    if (path / "config.json").is_file():
+        raise UserError(f"{path} is another library's folder; `vitlab convert {path} FOLDER` makes a bundle of it")
     raise UserError(f"{path} holds no bundle: there is no {CARD} in it or in its folder bundle/; train a model first")

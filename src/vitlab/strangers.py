@@ -1,4 +1,7 @@
-"""Files that anyone may have written: JSON bounded in size, models that may not exist, each mistake one sentence."""
+"""Files that anyone may have written, each mistake in them one sentence.
+
+JSON is bounded in size, headers of safetensors are held against the file's length, models may not exist.
+"""
 
 import contextlib
 import json
@@ -32,6 +35,26 @@ def read_json(path: Path, what: str, again: str) -> Any:
         raise UserError(f"{path} is not whole JSON ({error.msg.lower()} in {where}); {again}") from None
     except (ValueError, RecursionError):  # a number of too many digits, lists in lists in lists
         raise UserError(f"{path} is no {what}; {again}") from None
+
+
+@contextlib.contextmanager
+def safetensors(path: Path, again: str) -> Iterator[Any]:
+    """A safetensors file, open; the library holds its header against its length. How to get it `again` is said."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            yield file
+    except SafetensorError as error:
+        reason = plain(str(error).rpartition("header: ")[2])
+        raise UserError(f"{path} is truncated or no safetensors file ({reason}); {again}") from None
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def shapes(file: Any) -> dict[str, tuple[int, ...]]:
+    """Names and shapes in an open safetensors file, without its numbers."""
+    return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118  not a dict
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """Words that are no command, no flag or no value of it: refused before anything is read."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -92,6 +93,28 @@ def test_figures_out_of_range_for_training(refused: Refused, words: str, sentenc
 )
 def test_figures_out_of_range_for_a_profile(refused: Refused, words: str, sentence: str) -> None:
     assert refused("profile", "vit_few_patch2_8", *words.split()) == sentence
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("explain a --count 0", "--count wants at least 1, not 0"),
+        ("explain a --split all", "--split wants one of test, val, train, not 'all'"),
+        ("explain a --fidelity --model", "--fidelity and --model are two questions; ask them one after the other"),
+        ("convert a b --size 0", "--size wants at least 1, not 0"),
+        ("convert a b --patch x", "--patch wants a whole number, not 'x'"),
+        ("convert a b --channels -3", "--channels wants at least 1, not -3"),
+        ("convert a b --classes -1", "--classes wants at least 0, not -1"),
+        ("convert a b --to onnx", "--to wants one of bundle, timm, transformers, not 'onnx'"),
+        ("convert a", "convert wants TARGET; `vitlab convert --help` says what that is"),
+    ],
+)
+def test_figures_out_of_range_for_looking_and_converting(
+    here: Path, refused: Refused, words: str, sentence: str
+) -> None:
+    (here / "a").mkdir()
+    (here / "a" / "model.json").write_text("{}\n")
+    assert refused(*words.split()) == sentence
 
 
 def test_debug_shows_where_a_mistake_was_noticed(here: object) -> None:

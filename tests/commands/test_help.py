@@ -77,6 +77,8 @@ def test_refusals_import_nothing_heavy(tmp_path: Path) -> None:
         ["explain", "nope"],
         ["explain", "empty"],
         ["explain", "empty", "a.png"],
+        ["convert", "nope", "made", "--classes", "-1"],
+        ["convert", "nope", "empty"],
         ["report", "nope"],
         ["report", "empty"],
         ["profile", "vit_cifar_patch8_32", "--batch", "0"],

@@ -45,6 +45,22 @@ SUFFIXES = ".bmp, .gif, .jpeg, .jpg, .pgm, .png, .ppm, .tif, .tiff, .webp"
             "predict empty a.png",
             "empty holds no bundle: there is no model.json in it or in its folder bundle/; train a model first",
         ),
+        ("explain nope", "no run or bundle at nope"),
+        ("explain file.txt", "file.txt is a file; give a run's folder or a bundle"),
+        (
+            "explain theirs",
+            "theirs is another library's folder; `vitlab convert theirs FOLDER` makes a bundle of it",
+        ),
+        ("convert empty empty", "empty is there already; name another folder, or move it away"),
+        (
+            "convert nope made",
+            "no weights at nope: no such file or folder is there, and it is no name of the hub (timm:..., hf:...); "
+            "`vitlab models --pretrained` lists names",
+        ),
+        (
+            "convert empty file.txt/made",
+            "cannot write file.txt: file.txt is a file; choose another folder",
+        ),
         ("report nope", "no run at nope"),
         ("report empty", "empty holds no run: there is no config.yaml in it"),
         ("report file.txt", "file.txt is a file; give the run's folder"),
@@ -57,6 +73,8 @@ SUFFIXES = ".bmp, .gif, .jpeg, .jpg, .pgm, .png, .ppm, .tif, .tiff, .webp"
 def test_nothing_there_or_something_else(here: Path, refused: Refused, words: str, sentence: str) -> None:
     (here / "empty").mkdir()
     (here / "file.txt").write_text("no folder\n")
+    (here / "theirs").mkdir()
+    (here / "theirs" / "config.json").write_text("{}\n")
     assert refused(*words.split()) == sentence
 
 

@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal
 
 import tyro.conf
 
-from vitlab.commands.flags import MaybeInt
+from vitlab.commands.flags import MaybeInt, MaybeWord
 from vitlab.commands.spell import spell
 from vitlab.errors import UserError
 from vitlab.files import check_writable
 
 Source = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SOURCE")]
 TargetPath = Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="TARGET")]
-MaybeWord = Annotated[Any, tyro.conf.arg(metavar="NAME", constructor=str, help_behavior_hint="")]
+MaybeModel = Annotated[Any, tyro.conf.arg(metavar="NAME", constructor=str, help_behavior_hint="")]
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def convert(
     /,
     *,
     to: Literal["bundle", "timm", "transformers"] = "bundle",
-    model: MaybeWord = None,
+    model: MaybeModel = None,
     size: MaybeInt = None,
     patch: MaybeInt = None,
     channels: MaybeInt = None,
@@ -64,16 +64,17 @@ def convert(
         size: Side of the images in pixels to fit the weights to.
         patch: Side of the patches to fit them to.
         channels: Channels of the images to fit them to.
-        classes: Number of classes, with a new head where it is another.
+        classes: Number of classes, with a new head where it is another; 0 leaves the head out.
         pool: How the head's vector is made of the tokens, such as mean.
     """
     command = spell(convert, locals())
     target = Path(target)
     if target.exists():
         raise UserError(f"{target} is there already; name another folder, or move it away")
-    for flag, value in (("size", size), ("patch", patch), ("channels", channels)):
-        if value is not None and value < 1:
-            raise UserError(f"--{flag} wants at least 1, not {value}")
+    asked = {"size": (size, 1), "patch": (patch, 1), "channels": (channels, 1), "classes": (classes, 0)}
+    for flag, (value, least) in asked.items():
+        if value is not None and value < least:
+            raise UserError(f"--{flag} wants at least {least}, not {value}")
     check_writable(target.parent)
 
     import torch

@@ -7,6 +7,7 @@ from vitlab.bundle_path import check_bundle
 from vitlab.commands.explained import MOST, Explanations, explain_each, of_data, of_files
 from vitlab.commands.flags import MaybeImages, MaybeInt, MaybePath, MaybeWord, Names, RunOrBundle, Switch
 from vitlab.commands.insight import Insight, dissected, judged
+from vitlab.data.listing import images_at, is_one
 from vitlab.data.origin import Origin
 from vitlab.errors import UserError
 from vitlab.files import check_writable
@@ -106,19 +107,10 @@ def _check_folder(folder: Path) -> None:
 
 def _paths(images: Any) -> list[Any]:
     """Files to explain, folders opened; pictures and arrays as they are."""
-    single = isinstance(images, str | Path) or hasattr(images, "mode") or (hasattr(images, "dtype") and images.ndim < 4)
-    given = [images] if single else list(images)
+    given = [images] if is_one(images) else list(images)
     found: list[Any] = []
     for image in given:
-        if not isinstance(image, str | Path):
-            found.append(image)
-            continue
-        path = Path(image)
-        if not path.exists():
-            raise UserError(f"no such image or folder: {path}")
-        from vitlab.data.listing import files_below
-
-        found += files_below(path) if path.is_dir() else [path]
+        found += images_at(Path(image)) if isinstance(image, str | Path) else [image]
     if given and not found:
         raise UserError(f"no images in {', '.join(map(str, given))}")
     if len(found) > MOST:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from vitlab.bundle_path import check_bundle
 from vitlab.commands.flags import Images, RunPath
+from vitlab.data.listing import images_at
 from vitlab.errors import UserError
 
 if TYPE_CHECKING:
@@ -57,14 +58,10 @@ def predict(run: RunPath, images: Images, /, *, top: int = 3) -> Predictions:
     if not images:
         raise UserError("no images named; give files or folders after the run")
     images = tuple(Path(image) for image in ([images] if isinstance(images, str | Path) else images))
-    for path in images:
-        if not path.exists():
-            raise UserError(f"no such image or folder: {path}")
-
-    from vitlab.bundle import load
-    from vitlab.data.listing import files_below
-
-    files = [file for path in images for file in (files_below(path) if path.is_dir() else [path])]
+    files = [file for path in images for file in images_at(path)]
     if not files:
         raise UserError(f"no images in {', '.join(map(str, images))}")
+
+    from vitlab.bundle import load
+
     return Predictions(tuple(files), tuple(load(run).predict(files)), top)

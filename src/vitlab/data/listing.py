@@ -5,7 +5,7 @@ Names that begin with a dot are left out: thumbnails, checkpoints of notebooks, 
 
 import os
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from vitlab.errors import UserError
 
@@ -28,6 +28,18 @@ def files_below(top: Path) -> list[Path]:
         inner[:] = [name for name in inner if not _hidden(name)]
         found += [Path(folder, name) for name in files if _is_image(name)]
     return sorted(found)
+
+
+def images_at(path: Path) -> list[Path]:
+    """A file as it is, or the image files in a folder."""
+    if not path.exists():
+        raise UserError(f"no such image or folder: {path}")
+    return files_below(path) if path.is_dir() else [path]
+
+
+def is_one(images: Any) -> bool:
+    """Whether these are one image (a path, a PIL image, an array of rows and columns) and not several."""
+    return isinstance(images, str | Path) or hasattr(images, "mode") or (hasattr(images, "dtype") and images.ndim < 4)
 
 
 def _is_image(name: str) -> bool:

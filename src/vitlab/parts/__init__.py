@@ -1,6 +1,7 @@
-"""The vocabulary: one slot of a transformer per file, its description beside the module it builds.
+"""The vocabulary: one slot of a model per file, its description beside the module it builds.
 
-A file holds the slot (an abstract description), the parts that fill it, and their modules. Nothing here knows about
+A file holds the slot (an abstract description), the parts that fill it, and their modules; a part that is more than a
+few lines has a file of its own (`tower` among the patches, `window` among the cores). Nothing here knows about
 models, data or training; a part may use torch, pydantic, jaxtyping and other parts.
 
 Shapes, in every annotation of this room:

@@ -1,7 +1,8 @@
 """Image to tokens: cut the image into patches, make each a vector of the model's width.
 
 `conv` and `unfold` are the same linear map of a patch written two ways (equal when the weights are reshaped into each
-other); `stem` lets a few strided convolutions look first; `overlap` lets neighbouring patches share pixels.
+other); `stem` lets a few strided convolutions look first; `overlap` lets neighbouring patches share pixels. A tower of
+convolutions that pool is in `tower.py`.
 """
 
 from abc import abstractmethod

@@ -80,6 +80,8 @@ def refit(found: Bundle, target: Blueprint, classes: tuple[str, ...], say: Say) 
 def _class_names(wanted: int | Sequence[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:
     if wanted is None or wanted == len(known):
         return known
+    if isinstance(wanted, int) and wanted < 0:
+        raise UserError(f"classes wants at least 0, not {wanted}")
     return tuple(map(str, range(wanted))) if isinstance(wanted, int) else tuple(wanted)
 
 

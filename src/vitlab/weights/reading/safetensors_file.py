@@ -1,14 +1,12 @@
 """One safetensors file, or many that an index puts together. The library holds headers against lengths."""
 
-import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from vitlab.errors import UserError
-from vitlab.strangers import plain, read_json
+from vitlab.strangers import plain, read_json, safetensors, shapes
 from vitlab.weights.reading.checkpoint import Checkpoint
 
 _AGAIN = "download or copy it again"
@@ -16,14 +14,14 @@ _AGAIN = "download or copy it again"
 
 def open_safetensors(path: Path) -> Checkpoint:
     """A single file."""
-    with _whole(path), safe_open(path, framework="pt") as file:
-        shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118  not a dict
+    with safetensors(path, _AGAIN) as file:
+        known = shapes(file)
 
     def read(names: Iterable[str]) -> dict[str, Tensor]:
-        with _whole(path), safe_open(path, framework="pt") as file:
+        with safetensors(path, _AGAIN) as file:
             return {name: file.get_tensor(name) for name in names}
 
-    return Checkpoint(path, shapes, read)
+    return Checkpoint(path, known, read)
 
 
 def open_index(path: Path) -> Checkpoint:
@@ -64,14 +62,3 @@ def _placed(path: Path) -> dict[str, str]:
                 f"{path} names {plain(file)!r}, which is no safetensors file beside it; do not trust this folder"
             )
     return placed
-
-
-@contextlib.contextmanager
-def _whole(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except SafetensorError as error:
-        reason = str(error).rpartition("header: ")[2]
-        raise UserError(f"{path} is truncated or no safetensors file ({plain(reason)}); {_AGAIN}") from None
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror or error}") from None
