@@ -118,7 +118,7 @@ function showAttention() {
   const before = layer.prefix.length;
   const to = looksAt(layer);
   const from = lookedAtBy(layer);
-  const reader = before && layer.prefix[0] === "class token" ? "the class token" : "what the head reads";
+  const reader = before && layer.prefix[0] === "class token" ? "the class token" : "the answer";
   const who = state.token === null ? reader : `${state.token < before ? "the " : ""}${place(layer, state.token)}`;
   const mark = state.token === null ? null : state.token - before;
   $("to-title").textContent = `What ${who} looks at`;
