@@ -1,15 +1,12 @@
 """The page of an explanation in a real Chromium: it fetches nothing and answers pointer, tap and keys truly."""
 
 import re
-import shutil
 
 import numpy as np
 import pytest
 
 import vitlab
 from vitlab.commands.train import train
-
-from .test_report import FLAGS
 
 pytestmark = pytest.mark.slow
 
@@ -19,18 +16,6 @@ def explained(tmp_path_factory):
     out = tmp_path_factory.mktemp("runs") / "digits"
     train("digits", change=("depth=3",), epochs=2, precision="float32", quiet=True, out=out)
     return vitlab.explain(out, all_heads=True, method=("attention", "rollout", "occlusion"))
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    from playwright.sync_api import sync_playwright
-
-    path = shutil.which("chromium")
-    assert path, "no chromium on the path: install Debian's package chromium, then run `make test-browser` again"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -1,13 +1,10 @@
 """The page about a run, opened in a real Chromium: nothing is fetched, nothing overflows, the curves answer."""
 
-import shutil
-
 import pytest
 
 from vitlab.commands.train import train
 
 pytestmark = pytest.mark.slow
-FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 
 
 @pytest.fixture(scope="module")
@@ -15,18 +12,6 @@ def page_of_a_run(tmp_path_factory):
     out = tmp_path_factory.mktemp("runs") / "digits"
     run = train("digits", change=("depth=1",), epochs=3, precision="float32", quiet=True, out=out)
     return run.report
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    from playwright.sync_api import sync_playwright
-
-    path = shutil.which("chromium")
-    assert path, "no chromium on the path: install Debian's package chromium, then run `make test-browser` again"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.mark.parametrize("width", [375, 1400])

@@ -67,8 +67,8 @@ class _Unit(nn.Module):
         past = x if self.downsample is None else self.downsample(x)
         return functional.relu(past + self._branch(x))
 
-    def _branch(self, x: Map) -> Next:
-        raise NotImplementedError
+    @abstractmethod
+    def _branch(self, x: Map) -> Next: ...
 
 
 class _Basic(_Unit):

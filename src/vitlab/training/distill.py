@@ -1,5 +1,6 @@
 """What a student takes from a teacher, as data. Reading this file imports no torch, as reading a recipe does not."""
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
@@ -15,9 +16,9 @@ class Distill(Part, slot=True):
 
     share: float = Field(default=0.5, gt=0, le=1)
 
+    @abstractmethod
     def loss(self, logits: "Tensor", taught: "Tensor") -> "Tensor":
         """The loss of a student's logits, given the teacher's."""
-        raise NotImplementedError
 
 
 class Hard(Distill):
