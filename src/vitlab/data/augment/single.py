@@ -6,6 +6,8 @@ from PIL import Image, ImageEnhance, ImageOps
 
 from vitlab.data.augment.operations import GEOMETRIC, NAMES, affine, strength
 
+# Moved by whole pixels nothing lies between two of them: the nearest has the same value, at a tenth of the time.
+_WHOLE = ("translate_x", "translate_y")
 _ENHANCE = {
     "brightness": ImageEnhance.Brightness,
     "contrast": ImageEnhance.Contrast,
@@ -26,8 +28,9 @@ def _operation(image: Image.Image, index: int, sign: int, magnitude: int) -> Ima
     name = NAMES[index]
     amount = strength(name, magnitude)
     if index in GEOMETRIC:
+        how = Image.Resampling.NEAREST if name in _WHOLE else Image.Resampling.BILINEAR
         where = affine(name, sign * amount, image.height, image.width)
-        return image.transform(image.size, Image.Transform.AFFINE, where, Image.Resampling.BILINEAR)
+        return image.transform(image.size, Image.Transform.AFFINE, where, how)
     if name in _ENHANCE:
         return _ENHANCE[name](image).enhance(1 + sign * amount)
     if name == "posterize":
