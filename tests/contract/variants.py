@@ -37,7 +37,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "unfold": {"patch": {"kind": "unfold", "size": 2}},
     "oblong patches": {"patch": {"kind": "conv", "size": (1, 2)}, "image": (3, 10)},
     "stem": {"patch": {"kind": "stem", "widths": (4,)}, "image": (12, 20)},
-    "tower": {"patch": {"kind": "tower", "first": 3, "widths": (4,), "convolutions": 2}, "image": (13, 21)},
+    "tower": {
+        "patch": {"kind": "tower", "filters": {"kind": "learned", "count": 3}, "widths": (4,), "convolutions": 2},
+        "image": (13, 21),
+    },
+    "whitening tower": {"patch": {"kind": "tower", "filters": "whitening", "widths": (4,)}, "image": (13, 21)},
     "overlap": {"patch": {"kind": "overlap", "size": 3, "stride": 2}},
     # positions
     "no positions": {"position": "none"},
@@ -52,6 +56,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "rotary": {"block__attention__relative": "rotary", "position": "none"},
     # Pooled by mean: what a class token takes from the last block does not depend on a bias from patch to patch.
     "relative bias": {"block__attention__relative": "bias", "position": "none", "pool": "mean"},
+    "neighbours": {"block__attention__relative": "neighbours", "position": "none", "pool": "mean"},
     # tokens before the patches, and what the head reads
     "distillation and registers": {"prefix": {"distillation": True, "registers": 2}},
     "registers without a class token": {"prefix": {"cls": False, "registers": 2}, "pool": "mean"},

@@ -6,11 +6,12 @@ from torch.nn import functional
 from torch.testing import assert_close
 
 from vitlab.errors import UserError
+from vitlab.parts.filters import Learned
 from vitlab.parts.tower import Tower
 
 
 def test_a_tower_is_filters_then_convolutions_of_which_the_first_of_a_stage_pools():
-    module = Tower(first=5, widths=(4,), convolutions=2).build(3, 6).eval()
+    module = Tower(filters=Learned(count=5), widths=(4,), convolutions=2).build(3, 6).eval()
     for norm in (layer.norm for layer in module.layers):
         norm.running_mean.normal_()
         norm.running_var.uniform_(0.5, 2)
@@ -32,7 +33,7 @@ def test_a_tower_is_filters_then_convolutions_of_which_the_first_of_a_stage_pool
 
 @pytest.mark.parametrize("image", [(5, 5), (32, 32), (33, 40), (14, 19)])
 def test_the_grid_is_what_comes_out(image):
-    tower = Tower(first=2, widths=(3,))
+    tower = Tower(filters=Learned(count=2), widths=(3,))
     tokens, grid = tower.build(1, 4)(torch.zeros(2, 1, *image))
     assert grid == tower.grid(image)
     assert tokens.shape == (2, grid[0] * grid[1], 4)

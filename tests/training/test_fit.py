@@ -1,6 +1,7 @@
 """A whole small training: repeated bit for bit, averaged, accumulated, recorded."""
 
 import csv
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from vitlab.training.fit import fit
 from vitlab.training.plan import Plan
 from vitlab.training.recipe import recipe
 from vitlab.training.resolve import Request, replay, resolve
+from vitlab.training.start import begin
 
 TINY = {"depth": 2, "width": 12, "block__attention__heads": 2}
 REQUEST = Request(
@@ -50,6 +52,17 @@ def test_muon_and_stages_train_in_a_whole_run(ready, trained, tmp_path):
         with (folder / "metrics.csv").open() as file:
             losses.append([float(row["val_loss"]) for row in csv.DictReader(file) if row["val_loss"]][-1])
     assert losses[0] < losses[1]  # so few steps are enough for matrices to differ
+
+
+def test_filters_taken_from_the_training_images_are_there_from_the_first_step_to_the_last(tmp_path):
+    tower = {"kind": "tower", "filters": "whitening", "widths": [6]}
+    changes = {**TINY, "patch": tower, "block__attention__relative": "neighbours"}
+    ready = resolve(replace(REQUEST, changes=changes, recipe_changes={"epochs": 1}))
+    trained = fit(ready.plan, ready.splits, tmp_path, quiet=True)
+    images = ready.plan.preprocess.normalise(ready.splits["train"].images)
+    maps = trained.patch.filters(images) - trained.patch.filters.bias[:, None, None]
+    assert maps.square().mean(dim=(0, 2, 3)).max().item() == pytest.approx(1, abs=0.05)  # 512 of 1,293 were looked at
+    assert begin(ready.plan, ready.splits["train"]).patch.filters.weight.equal(trained.patch.filters.weight)
 
 
 def test_another_seed_is_another_run(ready, trained, tmp_path):

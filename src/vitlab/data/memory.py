@@ -12,7 +12,7 @@ from jaxtyping import Int64, UInt8
 from torch import Tensor
 
 from vitlab.data.available import too_much
-from vitlab.data.feed.feed import Batch, Feed, Picture, Statistics
+from vitlab.data.feed.feed import Batch, Feed, Picture, Statistics, spread
 from vitlab.data.pixels import pixels
 from vitlab.data.preprocess import Preprocess
 from vitlab.data.sources.source import Samples
@@ -43,6 +43,9 @@ class Pictures(Feed):
 
     def picture(self, position: int, draw: str) -> tuple[Picture, int]:
         return self.images[position].permute(1, 2, 0).numpy(), position
+
+    def some(self) -> Batch:
+        return self.images[spread(len(self))]
 
     def batches(self, size: int) -> Iterator[tuple[Batch, Tensor]]:
         return zip(self.images.split(size), torch.arange(len(self)).split(size), strict=True)

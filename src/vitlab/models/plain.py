@@ -15,7 +15,15 @@ from torch import Tensor, nn
 
 from vitlab.errors import UserError
 from vitlab.models.blueprint import Blueprint, Features, Layers, Model
-from vitlab.parts import linformer, performer, reduction, sparse, tower, window  # noqa: F401  their kinds, known by import
+from vitlab.parts import (  # noqa: F401  their kinds, known by import
+    linformer,
+    neighbours,
+    performer,
+    reduction,
+    sparse,
+    tower,
+    window,
+)
 from vitlab.parts.attention import SelfAttention
 from vitlab.parts.block import Block, PreNorm
 from vitlab.parts.head import Head, Heads, Linear

@@ -21,6 +21,6 @@ SIZES = {
     "cifar_large": Size(512, 24, 8),
     "simple": Size(128, 4, 8),
     "mnist": Size(96, 6, 3),
-    "compact": Size(192, 3, 3),
+    "compact": Size(192, 4, 8),
     "few": Size(64, 4, 4),  # a few thousand images
 }

@@ -4,6 +4,7 @@
 
 Convolutions of stride 1 see every pixel before the grid is halved, which strided ones do not. What they leave to the
 blocks is what lies further apart: with one convolution a stage and two stages a token has seen 11 x 11 pixels.
+The filters are in `filters.py`.
 """
 
 from itertools import pairwise
@@ -16,24 +17,25 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from vitlab.errors import UserError
+from vitlab.parts.filters import SIDE, Filters, Learned
 from vitlab.parts.patch import Pair, Patch, Tokens, flatten
 
 Width = Annotated[int, Field(ge=1, le=65_536)]
-_FILTER, _POOL = 2, 2
+_POOL = 2
 
 
 class Tower(Patch):
-    """`first` filters of 2x2 pixels, a stage for each of `widths` and a last one of the model's width."""
+    """Filters of 2x2 pixels, a stage for each of `widths` and a last one of the model's width."""
 
     kind: Literal["tower"] = "tower"
-    first: Width = 24
+    filters: Filters = Learned()
     widths: tuple[Width, ...] = (64,)
     convolutions: int = Field(default=1, ge=1, le=16, description="in each stage; the first of them pools")
 
     def grid(self, image: Pair) -> Pair:
-        rows, columns = ((side - _FILTER + 1) // _POOL ** (len(self.widths) + 1) for side in image)
+        rows, columns = ((side - SIDE + 1) // _POOL ** (len(self.widths) + 1) for side in image)
         if min(rows, columns) < 1:
-            smallest = _POOL ** (len(self.widths) + 1) + _FILTER - 1
+            smallest = _POOL ** (len(self.widths) + 1) + SIDE - 1
             raise UserError(
                 f"an image of {image[0]}x{image[1]} is too small for {len(self.widths) + 1} stages that halve it; "
                 f"take one of at least {smallest}x{smallest}"
@@ -41,15 +43,15 @@ class Tower(Patch):
         return rows, columns
 
     def build(self, channels: int, width: int) -> nn.Module:
-        return _Tower(channels, [self.first, *self.widths, width], self.convolutions)
+        return _Tower(self.filters.build(channels), [*self.widths, width], self.convolutions)
 
 
 class _Tower(nn.Module):
-    def __init__(self, channels: int, widths: list[int], convolutions: int) -> None:
+    def __init__(self, filters: nn.Conv2d, widths: list[int], convolutions: int) -> None:
         super().__init__()
-        self.filters = nn.Conv2d(channels, widths[0], _FILTER)
+        self.filters = filters
         layers = []
-        for before, after in pairwise(widths):
+        for before, after in pairwise([filters.out_channels, *widths]):
             layers.append(_Layer(before, after, pool=True))
             layers += [_Layer(after, after, pool=False) for _ in range(convolutions - 1)]
         self.layers = nn.Sequential(*layers)

@@ -81,7 +81,7 @@ def _train(
 ) -> None:
     """All steps that are left; the last thing written is a checkpoint that says so."""
     L.seed_everything(plan.seed, verbose=False)
-    model = begin(plan) if resumed is None else plan.blueprint.build()
+    model = begin(plan, splits["train"]) if resumed is None else plan.blueprint.build()
     if plan.machine.precision == "float64":
         model.double()
     learner = Learner(

@@ -9,9 +9,11 @@ import torch
 
 from vitlab.bundle import Bundle
 from vitlab.data.augment.step import Step
+from vitlab.data.feed.feed import Feed
 from vitlab.data.preprocess import Preprocess
 from vitlab.errors import UserError
 from vitlab.models.blueprint import Blueprint, Model
+from vitlab.parts.sighted import sighted
 from vitlab.training.plan import Plan, Source, Teaching
 from vitlab.training.recipe import Recipe
 from vitlab.training.teacher import Teacher
@@ -48,10 +50,18 @@ def plan_start(path: str, classes: Classes, size: int | None, channels: int) -> 
     return Begun(source, made.card.blueprint, made.card.preprocess, reason)
 
 
-def begin(plan: Plan) -> Model:
-    """The model of a plan with its first values: fresh, or those of the model it starts from."""
+def begin(plan: Plan, train: Feed) -> Model:
+    """The model of a plan with its first values: fresh, or those of the model it starts from.
+
+    Where some are taken from images, every process looks at the same ones.
+    """
     model = plan.blueprint.build()
-    if plan.start is not None:
+    if plan.start is None:
+        if looking := sighted(model):
+            images = plan.preprocess.normalise(train.some())
+            for module in looking:
+                module.see(images)
+    else:
         found = fitted(reopen(plan.start), plan.data.classes, plan.blueprint.image, plan.blueprint.channels, _nothing)
         model.load_state_dict(found.model.state_dict())
     return model

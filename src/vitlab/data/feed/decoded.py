@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vitlab.data.feed.feed import Batch, Feed, Picture, Statistics
+from vitlab.data.feed.feed import Batch, Feed, Picture, Statistics, spread
 from vitlab.data.feed.store import Store
 from vitlab.data.memory import MOST_BAD, statistics
 from vitlab.data.pixels import pixels
@@ -20,7 +20,6 @@ from vitlab.data.preprocess import Preprocess
 from vitlab.data.sources.source import Samples
 from vitlab.errors import UserError
 
-LOOKED_AT = 512  # pictures that stand for all where looking at all would take an epoch
 _ENOUGH = 100  # to say which share of pictures is bad
 _TRIES = 32
 _UNKNOWN, _GOOD, _BAD = 0, 1, 2
@@ -150,24 +149,25 @@ class Decoded(Feed):
         if bad > MOST_BAD * seen and seen >= min(_ENOUGH, len(self)):
             raise TooManyBadError(f"{bad:,} of {seen:,} images cannot be used, the last because {last}")
 
+    def some(self) -> Batch:
+        complaint, found, positions = UserError("there are no images"), [], spread(len(self))
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            for image in pool.map(self._fitted_or_complaint, positions):
+                if isinstance(image, UserError):
+                    complaint = image
+                else:
+                    found.append(image)
+        if len(found) < (1 - MOST_BAD) * len(positions) or not found:
+            raise UserError(
+                f"{len(positions) - len(found):,} of {len(positions):,} images looked at cannot be used, "
+                f"the last because {complaint}"
+            )
+        return torch.stack(found)
+
     def _looked_at(self) -> tuple[Statistics, str]:
         """What is to be known of pixels, from fitted pictures spread over the split; one that is bad is passed over."""
         if self._sample is None:
-            positions = np.linspace(0, len(self) - 1, min(LOOKED_AT, len(self))).round().astype(int).tolist()
-            complaint = UserError("there are no images")
-            found = []
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
-                for image in pool.map(self._fitted_or_complaint, positions):
-                    if isinstance(image, UserError):
-                        complaint = image
-                    else:
-                        found.append(image)
-            if len(found) < (1 - MOST_BAD) * len(positions) or not found:
-                raise UserError(
-                    f"{len(positions) - len(found):,} of {len(positions):,} images looked at cannot be used, "
-                    f"the last because {complaint}"
-                )
-            images = torch.stack(found)
+            images = self.some()
             self._sample = statistics(images), hashlib.sha256(images.numpy().tobytes()).hexdigest()
         return self._sample
 

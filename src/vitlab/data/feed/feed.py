@@ -13,6 +13,14 @@ Picture = NDArray[np.uint8]  # rows, columns, channels
 Statistics = tuple[tuple[float, ...], tuple[float, ...]]
 Batch = UInt8[Tensor, "B channels X Y"]
 
+LOOKED_AT = 512  # pictures that stand for all where looking at all would take an epoch
+
+
+def spread(count: int) -> list[int]:
+    """Positions of a few of so many pictures, from the first to the last."""
+    found: list[int] = np.linspace(0, count - 1, min(LOOKED_AT, count)).round().astype(int).tolist()
+    return found
+
 
 class Feed(ABC):
     """Pictures by position, with the keys by which people know them, and their labels."""
@@ -41,6 +49,10 @@ class Feed(ABC):
     @abstractmethod
     def batches(self, size: int) -> Iterator[tuple[Batch, Tensor]]:
         """All pictures that can be used, at the model's size, with their positions, some at a time."""
+
+    @abstractmethod
+    def some(self) -> Batch:
+        """Pictures spread over the split, at the model's size, that stand for all of them."""
 
     def image(self, position: int) -> UInt8[Tensor, "channels X Y"]:
         """One picture as the model is shown it."""
