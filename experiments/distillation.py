@@ -1,6 +1,6 @@
 """Distillation: a small DeiT on CIFAR-10 with and without a ResNet as its teacher, for the same number of epochs.
 
-    python experiments/distillation.py               # about 25 minutes on two cores; CIFAR-10 lies in $VITLAB_DATA
+    python experiments/distillation.py               # about 40 minutes on one core; CIFAR-10 lies in $VITLAB_DATA
     python experiments/distillation.py --held-out    # the same on a tenth of the training images, to choose settings by
     python experiments/distillation.py --quick       # 5 minutes: does it run at all
 

@@ -1,6 +1,6 @@
 """Transfer: a small ViT trained on five classes of CIFAR-10, fine-tuned on the other five with few labels.
 
-    python experiments/transfer.py               # about 20 minutes on two cores; CIFAR-10 lies in $VITLAB_DATA
+    python experiments/transfer.py               # about 40 minutes on one core; CIFAR-10 lies in $VITLAB_DATA
     python experiments/transfer.py --held-out    # the same on a tenth of the training images, to choose settings by
     python experiments/transfer.py --quick       # 5 minutes: does it run at all
 
