@@ -1,9 +1,14 @@
-"""For every test: shapes in annotations are checked, numbers are repeatable."""
+"""For every test: shapes in annotations are checked, numbers are repeatable, no hub is asked."""
+
+import os
 
 import jaxtyping
 import pytest
 
 from tests import shapes  # noqa: F401  the hook below calls it by name
+
+# No test asks the world's hub, or finds what happens to be in someone's cache of it; those of hubs have their own.
+os.environ |= {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": os.devnull}
 
 # Before anything imports vitlab: what is imported already is not checked.
 jaxtyping.install_import_hook(["vitlab.parts", "vitlab.models"], "tests.shapes.checked")

@@ -1,108 +1,48 @@
 """Names on the hub, asked of a hub of our own: fetched once, then from the cache, and no secret told."""
 
-import http.server
 import json
 import os
 import subprocess
 import sys
-import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
-from urllib.parse import unquote, urlsplit
 
 import pytest
 import torch
-from safetensors.torch import save_file
 
 import vitlab
+from tests.hub import COMMIT, Hub, asks, put_on_hub, serving, silent, timm_state
 from vitlab.weights import hub
 from vitlab.weights.catalogue import CATALOGUE
 
 SECRET = "hf_" + "s3cret" * 6
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
-
-
-class Hub(http.server.BaseHTTPRequestHandler):
-    """The two answers that fetching a file needs."""
-
-    files: ClassVar[dict[str, bytes]] = {}
-    asked: ClassVar[list[str]] = []
-
-    def do_HEAD(self) -> None:
-        self._answer(body=False)
-
-    def do_GET(self) -> None:
-        self._answer(body=True)
-
-    def _answer(self, body: bool) -> None:
-        path = unquote(urlsplit(self.path).path).lstrip("/")
-        self.asked.append(path)
-        repository, _, rest = path.partition("/resolve/")
-        name = f"{repository}/{rest.partition('/')[2]}"
-        content = self.files.get(name)
-        gated = repository.startswith("closed/")
-        known = any(file.startswith(f"{repository}/") for file in self.files)
-        self.send_response(403 if gated else 200 if content is not None else 404)
-        if gated or content is None:
-            code = "GatedRepo" if gated else "EntryNotFound" if known else "RepoNotFound"
-            self.send_header("X-Error-Code", code)
-            self.send_header("X-Error-Message", f"{code} for {self.headers.get('Authorization')}")
-            content = b""
-        self.send_header("X-Repo-Commit", COMMIT)
-        self.send_header("ETag", f'"{hash(name) & 0xFFFFFFFF:x}"')
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        if body:
-            self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None: ...
 
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[dict[str, str]]:
     """A hub with two models, and the environment in which a process asks it."""
-    Hub.asked.clear()
-    Hub.files.clear()
-    blueprint = vitlab.blueprint("vit_tiny_patch16_224").change(image=32, depth=1)
-    model = blueprint.build()
-    from vitlab.weights.maps import vit
-    from vitlab.weights.maps.links import to_theirs
-    from vitlab.weights.maps.timm import TIMM
-
-    state = {
-        key: value.contiguous() for key, value in to_theirs(vit.links(blueprint, TIMM), model.state_dict()).items()
-    }
-    save_file(state, tmp_path / "x")
-    config = {
-        "architecture": "vit_tiny_patch16_224",
-        "num_classes": 1000,
-        "model_args": {"img_size": 32, "depth": 1},
-        "pretrained_cfg": {"input_size": [3, 32, 32], "mean": [0.5] * 3, "std": [0.5] * 3, "crop_pct": 0.9},
-    }
-    names = {str(i): "crane" if i in (134, 517) else f"thing {i}" for i in range(1000)}
-    for repository in (CATALOGUE["vit_tiny_patch16_224"].source.replace("timm:", "timm/"), "someone/sharded"):
-        Hub.files[f"{repository}/config.json"] = json.dumps(config).encode()
-    Hub.files[f"{CATALOGUE['vit_tiny_patch16_224'].source.replace('timm:', 'timm/')}/model.safetensors"] = (
-        tmp_path / "x"
-    ).read_bytes()
-    Hub.files["someone/sharded/model.safetensors.index.json"] = json.dumps(
-        {"weight_map": dict.fromkeys(state, "model-1.safetensors")}
-    ).encode()
-    Hub.files["someone/sharded/model-1.safetensors"] = (tmp_path / "x").read_bytes()
-    Hub.files["datasets/huggingface/label-files/imagenet-1k-id2label.json"] = json.dumps(names).encode()
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield {
-        **{key: value for key, value in os.environ.items() if not key.startswith("HF_") and "proxy" not in key.lower()},
-        "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
-        "HF_HOME": str(tmp_path / "home"),
-        "HF_TOKEN": SECRET,
-        "HF_HUB_DISABLE_XET": "1",
-        "PYTHONPATH": str(Path(vitlab.__file__).parents[1]),
-    }
-    server.shutdown()
-    server.server_close()
+    with serving() as address:
+        source = put_on_hub("vit_tiny_patch16_224", image=32).replace("timm:", "timm/")
+        shard = "model-1.safetensors"
+        Hub.files["someone/sharded/config.json"] = Hub.files[f"{source}/config.json"]
+        Hub.files[f"someone/sharded/{shard}"] = Hub.files[f"{source}/model.safetensors"]
+        placed = dict.fromkeys(timm_state("vit_tiny_patch16_224", {"depth": 1}), shard)
+        Hub.files["someone/sharded/model.safetensors.index.json"] = json.dumps({"weight_map": placed}).encode()
+        names = {str(i): "crane" if i in (134, 517) else f"thing {i}" for i in range(1000)}
+        Hub.files["datasets/huggingface/label-files/imagenet-1k-id2label.json"] = json.dumps(names).encode()
+        yield {
+            **{
+                name: value
+                for name, value in os.environ.items()
+                if not name.startswith("HF_") and "proxy" not in name.lower()
+            },
+            "HF_ENDPOINT": address,
+            "HF_HOME": str(tmp_path / "home"),
+            "HF_TOKEN": SECRET,
+            "HF_HUB_DISABLE_XET": "1",
+            "PYTHONPATH": str(Path(vitlab.__file__).parents[1]),
+        }
 
 
 def _vitlab(environment: dict[str, str], *words: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -166,6 +106,76 @@ def test_refusals(served: dict[str, str], tmp_path: Path, words, more, sentence:
     assert not (tmp_path / "one").exists()
 
 
+@pytest.fixture
+def fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A checkpoint that this process has in its cache, by the name that a hub has it under."""
+    with serving() as address:
+        asks(monkeypatch, address, tmp_path / "cache")
+        source = put_on_hub("vit_tiny_patch16_224", image=32)
+        assert not hub.at_hand(source)
+        assert hub.why_not(source) == ""
+        vitlab.load(source, say=lambda _: None)
+        Hub.asked.clear()
+        yield source
+
+
+def test_a_commit_in_the_cache_asks_nobody(fetched: str) -> None:
+    assert hub.at_hand(fetched)
+    assert hub.revision(fetched) == COMMIT
+    vitlab.load(f"{fetched}@{COMMIT}", say=lambda _: None)
+    assert Hub.asked == []
+
+
+def test_weights_that_are_there_in_part_are_not_at_hand(
+    tmp_path: Path, fetched: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot = tmp_path / "cache" / fetched.replace("timm:", "models--timm--") / "snapshots" / COMMIT
+    (snapshot / "model.safetensors").rename(snapshot / "model-1.safetensors")
+    index = {"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}
+    (snapshot / "model.safetensors.index.json").write_text(json.dumps(index))
+    assert not hub.at_hand(fetched)
+    (snapshot / "model-2.safetensors").touch()
+    assert hub.at_hand(fetched)
+    (snapshot / "model.safetensors.index.json").unlink()
+    assert not hub.at_hand(fetched)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(vitlab.UserError, match="is not in the cache and the hub cannot be asked"):
+        vitlab.load(fetched)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("how", ["closed", "silent"])
+def test_a_hub_that_does_not_answer_is_asked_once(
+    tmp_path: Path, fetched: str, monkeypatch: pytest.MonkeyPatch, how: str, kept: bool
+) -> None:
+    """One time-out of a second, where the library alone waits for six, and for growing pauses between."""
+    with silent() as address:
+        asks(
+            monkeypatch, address if how == "silent" else "http://127.0.0.1:9", tmp_path / ("cache" if kept else "none")
+        )
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_ETAG_TIMEOUT", 1)
+        monkeypatch.setattr(hub, "_PATIENCE", 0.5)
+        start = time.monotonic()
+        assert hub.why_not(fetched) == "the hub does not answer"
+        if kept:
+            assert len(vitlab.load(fetched, say=lambda _: None).classes) == 1000
+        else:
+            with pytest.raises(vitlab.UserError, match="is not in the cache and the hub cannot be asked"):
+                vitlab.load(fetched)
+        assert time.monotonic() - start < 10
+
+
+def test_why_the_hub_gives_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving() as address:
+        asks(monkeypatch, address, tmp_path)
+        assert hub.why_not("hf:closed/model") == "the hub does not give closed/model (403)"
+        assert hub.why_not("hf:nobody/nothing") == "the hub does not give nobody/nothing (404)"
+        assert len(Hub.asked) == 2
+        asks(monkeypatch, address, tmp_path, offline=True)
+        assert hub.why_not("hf:closed/model") == "HF_HUB_OFFLINE keeps from asking the hub"
+        assert len(Hub.asked) == 2
+
+
 def test_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert hub.place("timm:vit_base_patch16_224.augreg_in21k_ft_in1k").repository.startswith("timm/vit_base")
     assert hub.place("hf:google/vit-base-patch16-224@main") == ("google/vit-base-patch16-224", "main")
@@ -173,6 +183,7 @@ def test_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     assert not hub.at_hand("hf:google/vit-base-patch16-224")
+    assert hub.revision("hf:google/vit-base-patch16-224") is None
 
 
 def test_the_catalogue_is_of_known_models() -> None:
