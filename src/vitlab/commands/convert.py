@@ -13,6 +13,7 @@ from vitlab.commands.flags import MaybeInt, MaybeWord
 from vitlab.commands.spell import spell
 from vitlab.errors import UserError
 from vitlab.files import check_writable
+from vitlab.weights.source import check_source
 
 Source = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SOURCE")]
 TargetPath = Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="TARGET")]
@@ -60,7 +61,7 @@ def convert(
             `vitlab models --pretrained`.
         target: The folder to write, which must not be there yet.
         to: A bundle, or a folder for timm.create_model("local-dir:TARGET") or transformers' from_pretrained("TARGET").
-        model: What a bare file is a model of, where the shapes of its weights do not tell.
+        model: What a bare file is a model of, where the shapes of its weights do not tell; all else says it itself.
         size: Side of the images in pixels to fit the weights to.
         patch: Side of the patches to fit them to.
         channels: Channels of the images to fit them to.
@@ -75,6 +76,7 @@ def convert(
     for flag, (value, least) in asked.items():
         if value is not None and value < least:
             raise UserError(f"--{flag} wants at least {least}, not {value}")
+    check_source(str(source), told=model is not None)
     check_writable(target.parent)
 
     import torch

@@ -43,13 +43,13 @@ def load(
 
 def _open(source: str, like: Plain | None, say: Say) -> Bundle:
     path = Path(source)
+    check_source(source, told=like is not None)
     if path.is_dir():
         if not any((folder / CARD).is_file() for folder in (path, path / "bundle")) and (path / CONFIG).is_file():
             return open_foreign_folder(path, source, say)
         return bundle.load(check_bundle(path))
     if path.exists():
         return open_foreign_file(path, like, source, say)
-    check_source(source)
     return hub.open_name(source if is_name(source) else CATALOGUE[source].source, say)
 
 

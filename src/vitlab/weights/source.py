@@ -13,10 +13,14 @@ def is_name(source: str) -> bool:
     return source.startswith(_HUB)
 
 
-def check_source(source: str) -> None:
-    """Refuse what is no file, no folder and no name."""
+def check_source(source: str, told: bool = False) -> None:
+    """Refuse what is no file, no folder and no name, and to be told what it is a model of where it says so itself."""
     if not (Path(source).exists() or is_name(source) or source in CATALOGUE):
         raise UserError(
             f"no weights at {source}: no such file or folder is there, and it is no name of the hub (timm:..., hf:...)"
             f"{nearest(source, CATALOGUE) or '; `vitlab models --pretrained` lists names'}"
+        )
+    if told and not Path(source).is_file():
+        raise UserError(
+            f"{source} says itself what it is a model of; --model is for bare files of weights, leave it out"
         )

@@ -19,8 +19,10 @@ def recognise(names: set[str]) -> bool:
 
 
 def describe(checkpoint: Checkpoint, like: Plain | None) -> Described:
-    """A bare file; `like` is of no use here, since a ResNet is no plain Vision Transformer."""
+    """A bare file, which cannot be of a plain Vision Transformer."""
     found = blueprint(checkpoint)
+    if like is not None:
+        raise UserError(f"{checkpoint.path} holds a {found.name}, no {like.name}; leave --model out")
     preprocess = guessed(found, IMAGENET).model_copy(update={"interpolation": "bilinear"})
     return Described(NAME, checkpoint, found, links(found), preprocess)
 

@@ -24,6 +24,11 @@ def blueprint(checkpoint: Checkpoint, names: Names, like: Plain | None, **known:
     depth = 0
     while names.block.format(depth) + names.norm1.format(names.norms.weight) in checkpoint.shapes:
         depth += 1
+    if like is not None and like.width != width:  # with its heads the model would answer, and wrongly
+        raise UserError(
+            f"{checkpoint.path} holds weights of width {width}, not of {like.name} with {like.width}; "
+            "name the model that they are of, or none"
+        )
     first = names.block.format(0)
     hidden = names.dense.form.inward(_like(checkpoint, first + names.widen.format(names.dense.weight))).shape[0]
     tokens = {
@@ -70,7 +75,7 @@ def _position(
             return {"image": image, "position": base.position.model_dump() | {"kind": "learned", "prefix": own}}
     raise UserError(
         f"{checkpoint.path} has {rows} positions, which are no square grid of patches; "
-        "say what it is a model of (model=), with the size of its images"
+        "say what it is a model of (--model), with the size of its images"
     )
 
 
@@ -96,7 +101,7 @@ def _heads(checkpoint: Checkpoint, width: int, depth: int, like: Plain | None) -
             return size.heads
     raise UserError(
         f"{checkpoint.path}: weights do not tell how many heads a model of width {width} and depth {depth} has; "
-        "say what it is a model of (model=)"
+        "say what it is a model of (--model)"
     )
 
 
