@@ -4,10 +4,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
 import vitlab
+from tests.hub import timm_state
 from vitlab.bundle import Bundle, Card
 from vitlab.data.preprocess import Preprocess
+from vitlab.weights.fit import Wanted, fit
 from vitlab.weights.resample import input_channels, patch_kernels
 
 
@@ -121,6 +124,24 @@ def test_a_new_head_and_none(saved: Path) -> None:
     bare, said = _load(saved, classes=0)
     assert said == ["classes: the head of 3 left out"]
     assert bare.model(torch.zeros(1, 3, 32, 32)).shape == (1, 32)
+
+
+def test_a_number_is_no_name_of_a_class(tmp_path: Path) -> None:
+    """A thousand classes that a file does not name are called 0 to 999: the person's class 3 is none of them."""
+    save_file(timm_state("vit_tiny_patch16_224", {"depth": 1, "classes": 6}), tmp_path / "x.safetensors")
+    like = vitlab.blueprint("vit_tiny_patch16_224")
+    plain = vitlab.load(tmp_path / "x.safetensors", model=like, say=lambda _: None)
+    assert plain.classes == tuple("012345")
+    said: list[str] = []
+    found = fit(plain, Wanted(classes=["3", "cat"]), said.append)
+    assert said == ["classes: 6 to 2, head new"]
+    assert not torch.equal(found.model.head.weight[0], plain.model.head.weight[3])
+    assert fit(plain, Wanted(classes=0), said.append).classes == ()
+    assert fit(plain, Wanted(classes=list("012345")), said.append) is plain
+    mine = Bundle(plain.model, plain.card.model_copy(update={"data": {"source": "digits"}}))
+    assert torch.equal(
+        fit(mine, Wanted(classes=["3", "cat"]), said.append).model.head.weight[0], plain.model.head.weight[3]
+    )
 
 
 def test_two_heads_are_fitted_both(made, tmp_path: Path) -> None:

@@ -61,7 +61,8 @@ def refit(found: Bundle, target: Blueprint, classes: tuple[str, ...], say: Say) 
     state = _channels(state, old, target, say)
     with torch.device("meta"):
         empty = target.build()
-    state = _heads(state, found.classes, classes, old, target, empty.state_dict(), say)
+    known = found.classes if classes == found.classes or not numbered(found.card) else ()
+    state = _heads(state, known, classes, old, target, empty.state_dict(), say)
     _check(state, empty.state_dict(), old)
     card = found.card
     with sensible("the model wanted"):
@@ -75,6 +76,14 @@ def refit(found: Bundle, target: Blueprint, classes: tuple[str, ...], say: Say) 
             created=card.created,
         )
     return assemble(fitted, state, empty, "the weights")
+
+
+def numbered(card: Card) -> bool:
+    """Whether the classes of someone's checkpoint have no names but their numbers: a number says nothing about a class.
+
+    A model trained here on classes called 0 to 9 knows them by that name.
+    """
+    return "weights" in card.data and card.classes == tuple(map(str, range(len(card.classes))))
 
 
 def _class_names(wanted: int | Sequence[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:
@@ -144,7 +153,7 @@ def _heads(
     if getattr(old, "pool", None) != getattr(new, "pool", None):
         fate = "the head begins anew" if anew else "the head was trained on the other, and wants training"
         say(f"pool: {_kind(old)} to {_kind(new)}; {fate}")
-    if old_names == names and not anew:
+    if (old.classes, old_names) == (new.classes, names) and not anew:
         return state
     fresh = new.build().state_dict()
     kept = {i: old_names.index(name) for i, name in enumerate(names) if name in old_names} if not reshaped else {}
@@ -158,9 +167,9 @@ def _heads(
         found[name] = rows
     if names != old_names and names:
         kind = f"{len(kept)} rows kept by their names, {len(names) - len(kept)} new" if kept else "new"
-        say(f"classes: {len(old_names)} to {len(names)}, head {kind}")
+        say(f"classes: {old.classes} to {len(names)}, head {kind}")
     elif names != old_names:
-        say(f"classes: the head of {len(old_names)} left out")
+        say(f"classes: the head of {old.classes} left out")
     return found
 
 
