@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from vitlab.commands.changes import parse_changes, parse_entries, parse_freeze
 from vitlab.errors import UserError
+from vitlab.weights.source import full_name
 
 if TYPE_CHECKING:
     from vitlab.training.plan import Plan, Source
@@ -67,7 +68,9 @@ def _same_recipe(plan: "Plan", value: Any, _: Path) -> bool:
 
 
 def _same_source(known: "Source | None", value: Any) -> bool:
-    return known is not None and known.path in (str(value), str(Path(value).resolve()))
+    if value in (None, "none"):
+        return known is None
+    return known is not None and known.path in (str(value), str(Path(value).resolve()), full_name(str(value)))
 
 
 # Settings that are not one entry of the plan, and whether the plan has them.

@@ -50,8 +50,10 @@ class Source(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str
+    revision: str | None = None  # of a name on the hub: the commit that was fetched, which stays in the cache
     digest: str
     model: str
+    named: bool | None = None  # whether its classes had names: those of ImageNet come from the hub, or do not
 
 
 class Teaching(Source):

@@ -17,9 +17,11 @@ from vitlab.parts.sighted import sighted
 from vitlab.training.plan import Plan, Source, Teaching
 from vitlab.training.recipe import Recipe
 from vitlab.training.teacher import Teacher
-from vitlab.weights.fit import Wanted, fit
+from vitlab.weights import hub
+from vitlab.weights.fit import Wanted, fit, numbered
 from vitlab.weights.load import load
 from vitlab.weights.say import Say
+from vitlab.weights.source import at_commit, full_name
 
 Classes = tuple[str, ...]
 
@@ -38,10 +40,10 @@ class Begun:
     reason: str
 
 
-def plan_start(path: str, classes: Classes, size: int | None, channels: int) -> Begun:
+def plan_start(path: str, classes: Classes, size: int | None, channels: int, commit: str | None = None) -> Begun:
     """A trained model for these classes. Grey pictures are shown to it in colours if it knows those, and so on."""
     said: list[str] = []
-    found, source = _open(path, said.append)
+    found, source = _open(path, commit, said.append)
     described = found.card.blueprint
     keep = {described.channels, channels} <= {1, 3}
     image = described.image if size is None else (size, size)
@@ -71,7 +73,7 @@ def plan_teacher(
     path: str, classes: Classes, student: Preprocess, steps: Sequence[Step], recipe: Recipe
 ) -> tuple[Teaching, str]:
     """A teacher, and whether its answers can be computed once: where every epoch shows the same pixels."""
-    found, source = _open(path)
+    found, source = _open(path, None)
     Teacher(found, classes, student).check()
     remembered = not steps and not any(stage.side for stage in recipe.stages)
     how = (
@@ -82,11 +84,22 @@ def plan_teacher(
 
 
 def reopen(source: Source) -> Bundle:
-    """The same model again; a sentence if it is another one now."""
-    found, now = _open(source.path)
+    """The same model again; a sentence if it is another one now. The hub is not asked for what is in the cache."""
+    found, now = _open(source.path, source.revision)
     if now.digest != source.digest:
         raise UserError(f"{source.path} holds other weights than those this run was planned with; bring those back")
-    return found
+    if source.named is True and not now.named:
+        raise UserError(
+            f"the names of the classes of {source.path} cannot be had now, and this run was planned with them; "
+            "try again with a connection"
+        )
+    return _unnamed(found) if source.named is False else found
+
+
+def _unnamed(found: Bundle) -> Bundle:
+    """With numbers for names, as it was when the plan was made."""
+    numbers = tuple(map(str, range(len(found.classes))))
+    return Bundle(found.model, found.card.model_copy(update={"classes": numbers}))
 
 
 def fitted(found: Bundle, classes: Classes, size: tuple[int, int], channels: int, say: Say) -> Bundle:
@@ -94,12 +107,17 @@ def fitted(found: Bundle, classes: Classes, size: tuple[int, int], channels: int
     return fit(found, Wanted(size=size, channels=channels, classes=classes), say)
 
 
-def _open(path: str, say: Say = _nothing) -> tuple[Bundle, Source]:
-    """A trained model, and what a plan remembers of it."""
-    found = load(path, say=say)
+def _open(path: str, commit: str | None, say: Say = _nothing) -> tuple[Bundle, Source]:
+    """A trained model, by name at a commit where one is known, and what a plan remembers of it."""
+    found = load(at_commit(path, commit), say=say)
     if Path(path).exists():
         path = str(Path(path).resolve())
-    return found, Source(path=path, digest=_digest(found.model), model=found.card.blueprint.name)
+    else:
+        commit = hub.revision(full_name(at_commit(path, commit)))
+    named = not numbered(found.card)
+    return found, Source(
+        path=path, revision=commit, digest=_digest(found.model), model=found.card.blueprint.name, named=named
+    )
 
 
 def _digest(model: Model) -> str:

@@ -11,11 +11,10 @@ from vitlab.models import registry
 from vitlab.models.blueprint import Blueprint
 from vitlab.models.plain import Plain
 from vitlab.weights import hub
-from vitlab.weights.catalogue import CATALOGUE
 from vitlab.weights.fit import Wanted, fit
 from vitlab.weights.foreign import CONFIG, open_foreign_file, open_foreign_folder
 from vitlab.weights.say import Say, tell
-from vitlab.weights.source import check_source, is_name
+from vitlab.weights.source import check_source, full_name
 
 
 def load(
@@ -50,7 +49,7 @@ def _open(source: str, like: Plain | None, say: Say) -> Bundle:
         return bundle.load(check_bundle(path))
     if path.exists():
         return open_foreign_file(path, like, source, say)
-    return hub.open_name(source if is_name(source) else CATALOGUE[source].source, say)
+    return hub.open_name(full_name(source), say)
 
 
 def _plain(model: str | Blueprint | None) -> Plain | None:

@@ -13,6 +13,16 @@ def is_name(source: str) -> bool:
     return source.startswith(_HUB)
 
 
+def full_name(source: str) -> str:
+    """The name on the hub of one of the catalogue's; of anything else, itself."""
+    return CATALOGUE[source].source if source in CATALOGUE else source
+
+
+def at_commit(source: str, commit: str | None) -> str:
+    """A name that means the same weights for good; the source itself where no commit is known."""
+    return f"{full_name(source).partition('@')[0]}@{commit}" if commit else source
+
+
 def check_source(source: str, told: bool = False) -> None:
     """Refuse what is no file, no folder and no name, and to be told what it is a model of where it says so itself."""
     if not (Path(source).exists() or is_name(source) or source in CATALOGUE):
