@@ -77,6 +77,14 @@ def test_auto_picks_by_size_and_number(side, images, name):
     assert f"{images:,}" in reason
 
 
+def test_the_size_asked_for_is_the_size():
+    chosen, reason = auto.model(500, 2_000, classes=7, channels=3, asked=96)
+    assert (chosen.name, chosen.image) == ("vit_few_patch16_96", (96, 96))
+    assert "6x6 patches of 16" in reason
+    with pytest.raises(UserError, match=r"patches of 16x16 do not divide an image of 100x100; .*96x96 or 112x112"):
+        auto.model(500, 2_000, classes=7, channels=3, asked=100)
+
+
 def test_bfloat16_is_taken_where_a_step_is_faster_in_it(monkeypatch, plan):
     for seconds, expected in (
         ({"float32": 2.0, "bfloat16": 1.0}, "bfloat16"),

@@ -18,19 +18,21 @@ _LARGEST = (224, 16)
 _SIZES = ((5_000, "few"), (200_000, "tiny"), (math.inf, "small"))
 
 
-def model(side: int, images: int, classes: int, channels: int) -> tuple[Plain, str]:
-    """A ViT for images of about this side and so many of them, and why."""
+def model(side: int, images: int, classes: int, channels: int, asked: int | None = None) -> tuple[Plain, str]:
+    """A ViT for images of about this side and so many of them, or of exactly the side asked for; and why."""
+    side = asked or side
     size = next(size for limit, size in _SIZES if images <= limit)
     image, patch = next(((side, patch) for limit, patch in _PATCHES if side <= limit), _LARGEST)
-    image = math.ceil(image / patch) * patch
+    whole = math.ceil(image / patch) * patch
     make = vit_for_few if size == "few" else vit
-    chosen = make(size, patch=patch, image=image, classes=classes, channels=channels)
-    name = f"vit_{size}_patch{patch}_{image}"
+    chosen = make(size, patch=patch, image=whole, classes=classes, channels=channels)
+    image = asked or whole
+    chosen = chosen.change(name=f"vit_{size}_patch{patch}_{image}", image=image)
     reason = (
         f"images of {side} pixels are cut into {image // patch}x{image // patch} patches of {patch}; "
         f"{images:,} images to train on carry a width of {chosen.width} and {chosen.depth} blocks"
     )
-    return chosen.change(name=name), reason
+    return chosen, reason
 
 
 def recipe(side: int, images: int, channels: int) -> tuple[str, str]:

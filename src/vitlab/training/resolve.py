@@ -164,7 +164,7 @@ def _left_out(origin: Origin, source: Source) -> LeftOut | None:
 
 def _model(request: Request, side: int, channels: int, images: int, classes: int) -> tuple[Blueprint, str]:
     if request.model == "auto":
-        found, why = auto.model(request.size or side, images, classes, channels)
+        found, why = auto.model(side, images, classes, channels, request.size)
         return found.change(**request.changes), why
     known = registry.blueprint(request.model) if isinstance(request.model, str) else request.model
     fixed: dict[str, Any] = {"classes": classes, "channels": channels}
