@@ -24,7 +24,7 @@ PositionalModel = Annotated[tyro.conf.Positional[Any], _shown_as("MODEL", constr
 MaybeInt = Annotated[int | None, _shown_as("INT", help_behavior_hint="")]
 MaybeFloat = Annotated[float | None, _shown_as("FLOAT", help_behavior_hint="")]
 MaybeModel = Annotated[str | None, _shown_as("RUN", help_behavior_hint="")]
-Begin = Annotated[str | None, _shown_as("RUN", name="from", help_behavior_hint="")]
+Begin = Annotated[str | None, _shown_as("RUN", name="from", help_behavior_hint="(default: auto)")]
 Freeze = Annotated[str | None, _shown_as("all|N", help_behavior_hint="")]
 MaybePath = Annotated[Path | None, _shown_as("PATH", help_behavior_hint="")]
 Switch = Annotated[bool, tyro.conf.FlagCreatePairsOff, tyro.conf.arg(help_behavior_hint="")]

@@ -43,7 +43,7 @@ def train(
     fetch: Switch = False,
     quarantine: MaybePath = None,
     model: Model = "auto",
-    from_: Begin = None,
+    from_: Begin = "auto",
     freeze: Freeze = None,
     lora: MaybeInt = None,
     teacher: MaybeModel = None,
@@ -92,7 +92,9 @@ def train(
         fetch: Get those files from their published address where they are missing.
         quarantine: A list of files to leave out, as `vitlab check DATA --quarantine FILE` writes it.
         model: A name from `vitlab models` (or in Python a blueprint), or `auto`: by size and number of the images.
-        from_: Trained weights to begin with (in Python `from_`): a run, a bundle, another library's file, a hub name.
+        from_: Trained weights to begin with (in Python `from_`): a run, a bundle, another library's file, a hub name;
+            none; or `auto`: where --model is left to `auto` too and the images suit it, a pretrained model from the
+            cache, or from the hub if it answers.
         freeze: Leave the stem and so many blocks as they are, or `all` but the head.
         lora: Let matrices of this rank learn beside the blocks' weights, which stay as they are, and the head.
         teacher: A trained model of any kind, whose answers the model learns beside the labels.
@@ -136,6 +138,7 @@ def train(
     if data is None:
         raise UserError("train wants DATA; `vitlab train --help` says what that is")
     data = str(data)
+    from_ = "none" if from_ is None else from_
     command = spell(train, locals())
     mine = cluster.process()
     if mine.started_by_torchrun and out is None:
@@ -162,12 +165,14 @@ def train(
     if not 0 <= seed < 2**31:
         raise UserError(f"--seed wants a whole number from 0 to {2**31 - 1}, not {seed}")
     changes = parse_changes(change)
-    if from_ is not None and (model != "auto" or changes):
+    start = None if from_ == "none" else str(from_)
+    begun = start not in (None, "auto")
+    if begun and (model != "auto" or changes):
         raise UserError("the model is that of --from; leave --model and --change out")
-    for known in (from_, teacher):
+    for known in (start if begun else None, teacher):
         if known is not None:
             check_source(str(known))
-    if from_ is None and recipe_changes.get("lora") is not None:
+    if not begun and recipe_changes.get("lora") is not None:
         raise UserError("--lora is for a trained model; name one with --from")
     if temperature is not None and teacher is None:
         raise UserError("--temperature is for a teacher's answers; name one with --teacher")
@@ -196,7 +201,7 @@ def train(
             Request(
                 origin=origin,
                 model=model,
-                start=None if from_ is None else str(from_),
+                start=start,
                 teacher=None if teacher is None else str(teacher),
                 size=size,
                 changes=changes,

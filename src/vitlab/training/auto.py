@@ -1,4 +1,4 @@
-"""What `auto` stands for: which model and which recipe, by the size and the number of images.
+"""What `auto` stands for: which model, pretrained or not, and which recipe, by the size and the number of images.
 
 The rules are tables, so that a better measurement changes a row. Each answer comes with its reason.
 """
@@ -47,6 +47,29 @@ def recipe(side: int, images: int, channels: int) -> tuple[str, str]:
     if images <= 200_000:
         return "cifar", f"{images:,} images of {side} pixels"
     return "imagenet", f"{images:,} images are many"
+
+
+# Device -> checkpoints of the catalogue to fine-tune there, the best first. Where there is no GPU, only those of little
+# more than a billion multiply-adds an image.
+_LIGHT = ("vit_small_patch32_224", "vit_tiny_patch16_224", "deit_tiny_patch16_224")
+_PRETRAINED = {
+    "cpu": _LIGHT,
+    "mps": ("vit_small_patch16_224", "deit_small_patch16_224", *_LIGHT),
+    "cuda": ("vit_base_patch16_224", "deit_base_patch16_224", "vit_small_patch16_224", *_LIGHT),
+}
+_COLOURS = (1, 3)  # grey photographs are shown to them in colours
+_ENOUGH = 1_000_000  # images from which a model learns by itself what a pretrained one knows
+
+
+def pretrained(side: int, images: int, channels: int, device: str) -> tuple[tuple[str, ...], str]:
+    """Checkpoints that suit images of about this side, the best first; if there are none, why."""
+    if side <= _PATCHES[-1][0]:
+        return (), f"images of {side} pixels are too small for a pretrained model"
+    if channels not in _COLOURS:
+        return (), f"no pretrained model knows images of {channels} channels"
+    if images > _ENOUGH:
+        return (), f"{images:,} images teach what a pretrained model knows"
+    return _PRETRAINED[device], ""
 
 
 # Images to train on -> epochs, for a model that knows much already. Few images want more rounds of them.

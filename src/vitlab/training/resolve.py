@@ -22,7 +22,7 @@ from vitlab.errors import UserError
 from vitlab.models import registry
 from vitlab.models.blueprint import Blueprint
 from vitlab.parts import kernels
-from vitlab.training import auto, curriculum, machine, room, start
+from vitlab.training import auto, curriculum, machine, pretrained, room, start
 from vitlab.training.adapters import check_adapters
 from vitlab.training.frozen import check_freeze
 from vitlab.training.optimizers.choice import Muon
@@ -33,11 +33,11 @@ from vitlab.training.strategy import Strategy
 
 @dataclass(frozen=True)
 class Request:
-    """What a person asked for; `auto` and None leave it to the plan."""
+    """What a person asked for; `auto` and None leave it to the plan, but a start of None means fresh weights."""
 
     origin: Origin
     model: str | Blueprint = "auto"
-    start: str | None = None
+    start: str | None = "auto"
     teacher: str | None = None
     size: int | None = None
     changes: dict[str, Any] = field(default_factory=dict)
@@ -77,13 +77,13 @@ def resolve(request: Request) -> Ready:
     side, channels = auto.typical_side(seen.sizes), seen.channels
     reasons = {"data": "; ".join(source.said)} if source.said else {}
 
-    begun = None
-    if request.start is not None:
-        begun = start.plan_start(request.start, source.classes, request.size, channels)
+    begun, why_fresh = _begun(request, side, channels, len(train), source.classes, device)
+    if begun is not None:
         blueprint, reasons["model"] = begun.blueprint, begun.reason
     else:
-        blueprint, reasons["model"] = _model(request, side, channels, len(train), len(source.classes))
-    chosen, reasons["recipe"] = _recipe(request, side, len(train), channels)
+        blueprint, why_model = _model(request, side, channels, len(train), len(source.classes))
+        reasons["model"] = "; ".join(filter(None, (why_model, why_fresh)))
+    chosen, reasons["recipe"] = _recipe(request, begun is not None, side, len(train), channels)
     regularised = {name: value for name in blueprint.regularisers if (value := getattr(chosen, name)) is not None}
     blueprint = blueprint.change(**regularised)
     curriculum.check(blueprint, chosen.stages)
@@ -162,6 +162,21 @@ def _left_out(origin: Origin, source: Source) -> LeftOut | None:
     return LeftOut(file=str(origin.quarantine), digest=digest(keys), images=source.left_out)
 
 
+def _begun(
+    request: Request, side: int, channels: int, images: int, classes: tuple[str, ...], device: str
+) -> tuple[start.Begun | None, str]:
+    """The trained model to begin with, asked for or found to suit; or None for fresh weights, and why."""
+    if request.start is None:
+        return None, "from scratch: asked for"
+    if request.start != "auto":
+        return start.plan_start(request.start, classes, request.size, channels), ""
+    if request.model != "auto" or request.changes:  # a model of one's own
+        return None, ""
+    if request.recipe not in ("auto", "finetune"):
+        return None, f"from scratch, as recipe {request.recipe!r} begins"
+    return pretrained.find(side, images, channels, classes, request.size, device)
+
+
 def _model(request: Request, side: int, channels: int, images: int, classes: int) -> tuple[Blueprint, str]:
     if request.model == "auto":
         found, why = auto.model(side, images, classes, channels, request.size)
@@ -173,14 +188,14 @@ def _model(request: Request, side: int, channels: int, images: int, classes: int
     return known.change(**fixed, **request.changes), "asked for"
 
 
-def _recipe(request: Request, side: int, images: int, channels: int) -> tuple[Recipe, str]:
+def _recipe(request: Request, begun: bool, side: int, images: int, channels: int) -> tuple[Recipe, str]:
     asked = request.recipe_changes
     adapted, said = (
         ({"rates": "even"}, "; adapters know nothing yet and learn at one rate") if "lora" in asked else ({}, "")
     )
     if request.recipe != "auto":
         return recipe(request.recipe, {**adapted, **asked}), f"{request.recipe!r}: asked for{said}"
-    if request.start is not None:
+    if begun:
         changes, why = auto.tuning(side, images, channels)
         return recipe("finetune", {**changes, **adapted, **asked}), f"'finetune': {why}{said}"
     name, why = auto.recipe(side, images, channels)
