@@ -15,7 +15,7 @@ from vitlab.parts import kernels
 from vitlab.parts.attention import CoreModule
 from vitlab.training.plan import Machine
 
-_ROUNDS = 5
+_ROUNDS, _ENOUGH = 5, 2.0  # times that a step is measured; seconds after which two have to do
 WORTH_IT = 1.1  # bfloat16 has to be this much faster: it rounds more
 
 
@@ -32,7 +32,7 @@ def pick_device(asked: str) -> tuple[str, str]:
 
 
 def resolve(blueprint: Blueprint, batch: int, device: str, precision: str) -> tuple[Machine, dict[str, str]]:
-    """Measure what was not asked for, a second or two on the model itself; the machine's entries and their reasons."""
+    """Measure what was not asked for, a few seconds on the model itself; the machine's entries and their reasons."""
     reasons: dict[str, str] = {}
     with torch.random.fork_rng(devices=[]):
         model = blueprint.build().to(device)
@@ -43,8 +43,13 @@ def resolve(blueprint: Blueprint, batch: int, device: str, precision: str) -> tu
     for name in asked:
         _measure_kernels(model, images, name)
     seconds = dict.fromkeys(asked, float("inf"))
-    for name in asked * _ROUNDS:  # by turns: a machine that slows down slows both
-        seconds[name] = min(seconds[name], _seconds_a_step(model, images, name))
+    taken = 0.0
+    for turn in range(_ROUNDS):  # by turns: a machine that slows down slows both
+        for name in asked:
+            taken += (step := _seconds_a_step(model, images, name))
+            seconds[name] = min(seconds[name], step)
+        if turn and taken > _ENOUGH:
+            break
     if precision != "auto":
         chosen, reasons["precision"] = precision, "asked for"
     else:
