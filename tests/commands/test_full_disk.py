@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 from safetensors import SafetensorError
 
+import vitlab
 from tests.commands.conftest import Said
+from vitlab.bundle import Bundle, Card
+from vitlab.data.preprocess import Preprocess
 
 _LIMITED = """
 import resource, sys
@@ -59,6 +62,27 @@ def test_no_space_left_for_the_bundle(here: Path, say: Callable[..., Said], monk
         "metrics.csv",
         "checkpoints",
     }
+
+
+@pytest.mark.parametrize("to", ["bundle", "timm", "transformers"])
+def test_a_real_limit_on_converted_weights(here: Path, to: str) -> None:
+    words = [sys.executable, "-c", _LIMITED, "8000", "convert", str(_photographs(here)), "made", "--to", to]
+    done = subprocess.run(words, cwd=here, capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == (
+        "vitlab: cannot write made: the limit on the size of a file is reached; "
+        "raise it (ulimit -f) or choose another folder"
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert [path.name for path in here.iterdir()] == ["bundle"]
+
+
+def _photographs(folder: Path) -> Path:
+    """A bundle of three channels, which every library takes."""
+    blueprint = vitlab.blueprint("vit_tiny_patch16_224").change(image=32, depth=1, width=48, classes=2)
+    preprocess = Preprocess(size=(32, 32), channels=3, mean=(0.5,) * 3, std=(0.5,) * 3)
+    card = Card(blueprint=blueprint, preprocess=preprocess, classes=("a", "b"))
+    Bundle(blueprint.build(), card).save(folder / "bundle")
+    return folder / "bundle"
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux alone has a full device to write to")  # noqa: PTH110

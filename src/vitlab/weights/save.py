@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 from vitlab.bundle import Bundle
 from vitlab.data.preprocess import Preprocess
 from vitlab.errors import UserError
-from vitlab.files import replacing
+from vitlab.files import replacing, system_errors
 from vitlab.models.blueprint import Blueprint
 from vitlab.models.plain import Plain
 from vitlab.models.resnet import ResNet
@@ -56,7 +56,8 @@ def save(bundle: Bundle, path: Path, to: Target, say: Say) -> None:
         beside.mkdir()
         for name, data in files.items():
             (beside / name).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-        save_file(theirs, beside / "model.safetensors", metadata={"format": "pt"})
+        with system_errors():
+            save_file(theirs, beside / "model.safetensors", metadata={"format": "pt"})
         (beside / SIDECAR).write_text(json.dumps(sidecar(beside, card), indent=1) + "\n", encoding="utf-8")
 
 
