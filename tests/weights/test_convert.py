@@ -1,4 +1,4 @@
-"""Being told what a source is a model of: heeded for bare files, held against their shapes, refused elsewhere."""
+"""vitlab convert: being told what a source is a model of, held against shapes; where the outcome goes."""
 
 from pathlib import Path
 
@@ -43,6 +43,13 @@ def test_what_says_it_itself_is_not_told(tmp_path: Path, narrow: Path, made, mon
     with pytest.raises(vitlab.UserError, match=sentence):
         vitlab.load(source, model="vit_small_patch16_224")
     assert not (tmp_path / "made").exists()
+
+
+def test_folders_on_the_way_to_the_target_are_made(tmp_path: Path, made) -> None:
+    made("vit_tiny_patch16_224", classes=("a", "b")).save(tmp_path / "bundle")
+    for to in ("bundle", "timm"):
+        converted = vitlab.convert(tmp_path / "bundle", tmp_path / to / "further" / "x", to=to)
+        assert vitlab.load(converted.path).classes == ("a", "b")
 
 
 def test_what_a_file_cannot_be_is_refused(narrow: Path, tmp_path: Path) -> None:

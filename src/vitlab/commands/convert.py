@@ -12,7 +12,7 @@ import tyro.conf
 from vitlab.commands.flags import MaybeInt, MaybeWord
 from vitlab.commands.spell import spell
 from vitlab.errors import UserError
-from vitlab.files import check_writable
+from vitlab.files import check_writable, saying_why
 from vitlab.weights.source import check_source
 
 Source = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SOURCE")]
@@ -101,5 +101,7 @@ def convert(
             "versions": {"vitlab": vitlab.__version__, "torch": torch.__version__},
         }
         found = Bundle(found.model, found.card.model_copy(update=origin))
+    with saying_why(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
     save(found, target, to, say)
     return Converted(target, to, found.card.blueprint.name, len(found.classes), tuple(said))
