@@ -88,14 +88,19 @@ def open_name(source: str, say: Say) -> Bundle:
         if (found := _fetch(there, name, alone)) is not None:
             for shard in shard_names(found) if name == INDEX else ():
                 _fetch(there, shard, alone)
-            return open_foreign_folder(config.parent, source, say, labels=lambda count: _labels(count, alone))
+            return open_foreign_folder(
+                config.parent, source, say, labels=lambda count: _labels(there, count, alone, say)
+            )
     if alone:
         raise _not_here(there)
     raise UserError(f"{source} holds no weights: there is none of {', '.join(IN_FOLDER)}")
 
 
-def _labels(count: int, alone: bool) -> tuple[str, ...]:
-    """Names for the thousand classes of ImageNet, which timm's files leave out; none where they cannot be had."""
+def _labels(there: Place, count: int, alone: bool, say: Say) -> tuple[str, ...]:
+    """Names for the thousand classes of ImageNet, which timm's files leave out; none where they cannot be had.
+
+    Other people's thousand classes may be others, and so it is said.
+    """
     if count != 1000:
         return ()
     try:
@@ -105,6 +110,8 @@ def _labels(count: int, alone: bool) -> tuple[str, ...]:
     named = read_json(found, "list of classes", "download it again") if found else None
     if not isinstance(named, dict) or set(named) != {str(i) for i in range(count)}:
         return ()
+    if not there.repository.startswith("timm/"):
+        say("the checkpoint does not name its 1000 classes: they are taken to be ImageNet's, in the usual order")
     return tuple(str(named[str(i)]) for i in range(count))
 
 
