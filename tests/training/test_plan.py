@@ -6,6 +6,7 @@ import yaml
 from vitlab.data.origin import Origin
 from vitlab.errors import UserError
 from vitlab.training import auto, machine
+from vitlab.training.optimizers.choice import Muon
 from vitlab.training.plan import Plan
 from vitlab.training.recipe import RECIPES, recipe
 from vitlab.training.resolve import Request, resolve
@@ -63,9 +64,10 @@ def test_a_plan_with_a_wrong_field_names_it(plan, tmp_path):
     ("side", "images", "name"),
     [
         (8, 1_300, "vit_few_patch2_8"),
-        (28, 60_000, "vit_tiny_patch4_28"),
-        (30, 60_000, "vit_tiny_patch4_32"),
-        (32, 50_000, "vit_tiny_patch4_32"),
+        (20, 60_000, "vit_tiny_patch4_20"),
+        (28, 60_000, "vit_compact_28"),
+        (30, 60_000, "vit_compact_30"),
+        (32, 300_000, "vit_small_patch4_32"),
         (64, 100_000, "vit_tiny_patch8_64"),
         (500, 2_000, "vit_few_patch16_224"),
         (500, 1_200_000, "vit_small_patch16_224"),
@@ -144,6 +146,15 @@ def test_a_wrong_entry_of_a_recipe_is_one_sentence(changes, complaint):
     [(8, 1_300, 1, "few"), (28, 60_000, 1, "grey"), (32, 50_000, 3, "cifar"), (500, 1_200_000, 3, "imagenet")],
 )
 def test_auto_picks_a_recipe_and_does_not_mirror_small_grey_pictures(side, images, channels, name):
-    assert auto.recipe(side, images, channels)[0] == name
+    assert auto.recipe("vit_tiny", side, images, channels)[:2] == (name, {})
     mirrored = any(step["kind"] == "flip" for step in RECIPES[name].augment)
     assert mirrored == (channels == 3)
+
+
+@pytest.mark.parametrize(("channels", "mirrored"), [(1, False), (3, True)])
+def test_auto_takes_the_recipe_that_a_model_was_made_with(channels, mirrored):
+    name, changes, _ = auto.recipe("vit_compact_28", 28, 60_000, channels)
+    chosen = recipe(name, changes)
+    assert (name, chosen.optimizer) == ("compact", Muon())
+    assert any(step["kind"] == "flip" for step in chosen.augment) == mirrored
+    assert auto.recipe("vit_compact_28", 28, 2_000, channels)[0] == "few"

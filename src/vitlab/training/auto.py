@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from vitlab.models.families.compact import compact
 from vitlab.models.families.vit import vit, vit_for_few
 from vitlab.models.plain import Plain
 from vitlab.training.recipe import RECIPES
@@ -15,12 +16,17 @@ from vitlab.training.recipe import RECIPES
 _PATCHES = ((12, 2), (40, 4), (80, 8))
 _LARGEST = (224, 16)
 # Images to train on -> size of the model. More images carry a larger one.
-_SIZES = ((5_000, "few"), (200_000, "tiny"), (math.inf, "small"))
+_FEW, _MANY = 5_000, 200_000
+_SIZES = ((_FEW, "few"), (_MANY, "tiny"), (math.inf, "small"))
+_COMPACT = (24, 40)  # sides between which convolutions before the blocks learn in minutes what else takes hours
 
 
 def model(side: int, images: int, classes: int, channels: int, asked: int | None = None) -> tuple[Plain, str]:
     """A ViT for images of about this side and so many of them, or of exactly the side asked for; and why."""
     side = asked or side
+    if _FEW < images <= _MANY and _COMPACT[0] <= side <= _COMPACT[1]:
+        chosen = compact(image=side, classes=classes, channels=channels).change(name=f"vit_compact_{side}")
+        return chosen, f"{images:,} images of {side} pixels: convolutions, then {chosen.depth} blocks, learn in minutes"
     size = next(size for limit, size in _SIZES if images <= limit)
     image, patch = next(((side, patch) for limit, patch in _PATCHES if side <= limit), _LARGEST)
     whole = math.ceil(image / patch) * patch
@@ -35,18 +41,20 @@ def model(side: int, images: int, classes: int, channels: int, asked: int | None
     return chosen, reason
 
 
-def recipe(side: int, images: int, channels: int) -> tuple[str, str]:
-    """The name of a recipe, and why."""
-    if images <= 5_000:
-        return "few", f"{images:,} images are few: small batches, turned, moved and slanted"
-    if channels == 1 and side <= _PATCHES[-1][0]:
-        return (
-            "grey",
-            f"small grey images are often signs: turned and moved, not mirrored ({images:,} of {side} pixels)",
-        )
-    if images <= 200_000:
-        return "cifar", f"{images:,} images of {side} pixels"
-    return "imagenet", f"{images:,} images are many"
+def recipe(model: str, side: int, images: int, channels: int) -> tuple[str, dict[str, Any], str]:
+    """The name of a recipe for a model of that name, what to change of it, and why."""
+    if images <= _FEW:
+        return "few", {}, f"{images:,} images are few: small batches, turned, moved and slanted"
+    signs = "small grey images are often signs: turned and moved, not mirrored"
+    grey = channels == 1 and side <= _PATCHES[-1][0]
+    if model.startswith("vit_compact_"):
+        changes = {"augment": RECIPES["grey"].augment} if grey else {}
+        return "compact", changes, f"made for models of its kind{f'; {signs}' if grey else ''}"
+    if grey:
+        return "grey", {}, f"{signs} ({images:,} of {side} pixels)"
+    if images <= _MANY:
+        return "cifar", {}, f"{images:,} images of {side} pixels"
+    return "imagenet", {}, f"{images:,} images are many"
 
 
 # Device -> checkpoints of the catalogue to fine-tune there, the best first. Where there is no GPU, only those of little

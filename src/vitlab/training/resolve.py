@@ -83,7 +83,7 @@ def resolve(request: Request) -> Ready:
     else:
         blueprint, why_model = _model(request, side, channels, len(train), len(source.classes))
         reasons["model"] = "; ".join(filter(None, (why_model, why_fresh)))
-    chosen, reasons["recipe"] = _recipe(request, begun is not None, side, len(train), channels)
+    chosen, reasons["recipe"] = _recipe(request, blueprint.name, begun is not None, side, len(train), channels)
     regularised = {name: value for name in blueprint.regularisers if (value := getattr(chosen, name)) is not None}
     blueprint = blueprint.change(**regularised)
     curriculum.check(blueprint, chosen.stages)
@@ -188,7 +188,7 @@ def _model(request: Request, side: int, channels: int, images: int, classes: int
     return known.change(**fixed, **request.changes), "asked for"
 
 
-def _recipe(request: Request, begun: bool, side: int, images: int, channels: int) -> tuple[Recipe, str]:
+def _recipe(request: Request, model: str, begun: bool, side: int, images: int, channels: int) -> tuple[Recipe, str]:
     asked = request.recipe_changes
     adapted, said = (
         ({"rates": "even"}, "; adapters know nothing yet and learn at one rate") if "lora" in asked else ({}, "")
@@ -198,8 +198,8 @@ def _recipe(request: Request, begun: bool, side: int, images: int, channels: int
     if begun:
         changes, why = auto.tuning(side, images, channels)
         return recipe("finetune", {**changes, **adapted, **asked}), f"'finetune': {why}{said}"
-    name, why = auto.recipe(side, images, channels)
-    return recipe(name, asked), f"{name!r}: {why}"
+    name, changes, why = auto.recipe(model, side, images, channels)
+    return recipe(name, {**changes, **asked}), f"{name!r}: {why}"
 
 
 def _ema(chosen: Recipe, images: int) -> tuple[Recipe, str]:
