@@ -8,8 +8,8 @@ once before, so nobody waits for the disk. vitlab keeps the whole pictures (a sh
 these as they are) as bytes in a mapped file; its first epoch writes that file.
 
 A virtual machine may get its memory from its host page by page, ten times as slowly as it writes to memory that it has,
-and give it back when idle. So as much memory as that file takes is written to before each contestant begins; `--cold`
-leaves that out. Leave the machine alone meanwhile.
+and give it back when idle. So nearly all that is free is written to before each contestant begins; `--cold` leaves that
+out. Leave the machine alone meanwhile.
 """
 
 import argparse
@@ -90,11 +90,11 @@ def ours(top: Path, entries: list[dict], batch: int, epochs: int, way: str) -> l
     return speeds
 
 
-def touch(size: int) -> None:
-    """Have the machine hold so much memory, if it has as much, and let go of it again."""
+def touch() -> None:
+    """Have the machine hold nearly all memory that is free, and let go of it again."""
     with Path("/proc/meminfo").open() as lines:
         free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
-    np.empty(min(size, free * 3 // 4), np.uint8)[:: mmap.PAGESIZE] = 1
+    np.empty(free * 9 // 10, np.uint8)[:: mmap.PAGESIZE] = 1
 
 
 def theirs(top: Path, peer: str, randaugment: bool, batch: int) -> tuple[float, str]:
@@ -125,19 +125,18 @@ def main() -> None:
     asked = parser.parse_args()
     below = asked.folder or Path(tempfile.mkdtemp(prefix="feeding."))
     os.environ["VITLAB_CACHE"] = str(below / "cache")
+    ready = (lambda: None) if asked.cold else touch
     for sides in asked.sides:
         top = below / f"{sides}-{asked.images}"
-        columns, rows = map(int, sides.split("x"))
-        size = make(top, asked.images, columns, rows)
-        room = 0 if asked.cold else asked.images * columns * rows * 3 + 2**31
+        size = make(top, asked.images, *map(int, sides.split("x")))
         print(f"\n{asked.images:,} JPEGs of about {sides}, {size / asked.images / 1000:.1f} kB each; images/s")
         for entries, named in ((CROP, "crop and flip"), (CROP + RAND, "crop, flip and RandAugment")):
             shutil.rmtree(below / "cache", ignore_errors=True)
             peers = []
             for peer in ("torchvision", "timm"):
-                touch(room)
+                ready()
                 peers.append(theirs(top, peer, entries != CROP, asked.batch))
-            touch(room)
+            ready()
             first, *later = ours(top, entries, asked.batch, asked.epochs, "cache")
             streamed = ours(top, entries, asked.batch, 1, "stream")[0]
             print(f"  {named}")

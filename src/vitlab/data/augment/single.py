@@ -8,6 +8,7 @@ from vitlab.data.augment.operations import GEOMETRIC, NAMES, affine, strength
 
 # Moved by whole pixels nothing lies between two of them: the nearest has the same value, at a tenth of the time.
 _WHOLE = ("translate_x", "translate_y")
+_PIXEL = np.dtype("V3")
 _ENHANCE = {
     "brightness": ImageEnhance.Brightness,
     "contrast": ImageEnhance.Contrast,
@@ -18,10 +19,17 @@ _ENHANCE = {
 
 def vary(picture: NDArray[np.uint8], which: list[int], signs: list[int], magnitude: int) -> NDArray[np.uint8]:
     """A picture (rows, columns, 1 or 3 channels) after these operations."""
-    image = Image.fromarray(np.ascontiguousarray(picture if picture.shape[2] == 3 else picture[..., 0]))
+    image = Image.fromarray(_in_one(picture) if picture.shape[2] == 3 else np.ascontiguousarray(picture[..., 0]))
     for index, sign in zip(which, signs, strict=True):
         image = _operation(image, index, sign, magnitude)
     return np.asarray(image).reshape(picture.shape)
+
+
+def _in_one(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The picture in one stretch of memory; a mirrored view by the pixel, since by the byte takes three times as long."""
+    if picture.strides[2] != 1:
+        return np.ascontiguousarray(picture)
+    return np.ascontiguousarray(picture.view(_PIXEL)[..., 0]).view(np.uint8).reshape(picture.shape)
 
 
 def _operation(image: Image.Image, index: int, sign: int, magnitude: int) -> Image.Image:
