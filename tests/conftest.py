@@ -2,6 +2,8 @@
 
 import os
 
+from collections.abc import Iterator
+
 import jaxtyping
 import pytest
 
@@ -19,5 +21,9 @@ torch.set_num_threads(1)  # miniatures: a second thread costs more than it compu
 
 
 @pytest.fixture(autouse=True)
-def _same_numbers_each_time() -> None:
+def _same_numbers_each_time() -> Iterator[None]:
+    from vitlab.parts.native import library
+
     torch.manual_seed(0)
+    yield
+    library.put_down()  # a plan that the test made may have taken it up

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from vitlab.errors import UserError
 from vitlab.parts import kernels
 from vitlab.parts.dropout import Dropout
+from vitlab.parts.native.attention import parted
 from vitlab.parts.part import Part, Site
 from vitlab.parts.rotary import Relative
 
@@ -142,7 +143,7 @@ class _SelfAttention(nn.Module):
         self.dropout = Dropout(site.dropout)
 
     def forward(self, x: Float[Tensor, "B N D"], grid: tuple[int, int]) -> Float[Tensor, "B N D"]:
-        q, k, v = self.qkv(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
+        q, k, v = parted(self.qkv(x), self.heads)
         bias = None
         if self.relative is not None:
             q, k, bias = self.relative(q, k, grid)

@@ -1,9 +1,11 @@
 """Which code computes softmax attention: the one place that decides, by measurement.
 
 `plain` is two matrix products with a softmax between; `fused` is torch's scaled_dot_product_attention, which never
-holds the whole map. Both give softmax(q k^T / sqrt(E) + bias) v. Which is faster depends on device, dtype, length, so
-a run measures once (`measure`), writes the winner into its plan, and replays it (`adopt`). Without a measurement the
-rule is the one that held on the machines we measured: `benchmarks/attention.py` prints the table.
+holds the whole map; `native` is ours in C++, for short sequences in bfloat16 on a CPU, where a run has taken it up and
+plain attention for whatever it cannot take. All give softmax(q k^T / sqrt(E) + bias) v. Which is faster depends on
+device, dtype, length, so a run measures once (`measure`), writes the winner into its plan, and replays it (`adopt`).
+Without a measurement the rule is the one that held on the machines we measured: `benchmarks/attention.py` prints the
+table.
 """
 
 import time
@@ -15,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from vitlab.parts.dropout import dropout as _dropout
+from vitlab.parts.native import attention as _native
 
 Queries = Float[Tensor, "*lead N E"]
 Keys = Float[Tensor, "*lead M E"]
@@ -41,27 +44,43 @@ def fused(q: Queries, k: Keys, v: Keys, bias: Tensor | None, dropout: float) -> 
     return functional.scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=dropout)
 
 
-KERNELS: dict[str, Callable[[Queries, Keys, Keys, Tensor | None, float], Queries]] = {"plain": plain, "fused": fused}
+def native(q: Queries, k: Keys, v: Keys, bias: Tensor | None, dropout: float) -> Queries:
+    """A head of an image at a time, its map in a core's cache."""
+    return _native.attend(q, k, v, dropout) if _native.fits(q, k, v, bias) else plain(q, k, v, bias, dropout)
+
+
+KERNELS: dict[str, Callable[[Queries, Keys, Keys, Tensor | None, float], Queries]] = {
+    "plain": plain,
+    "fused": fused,
+    "native": native,
+}
 
 
 def attend(q: Queries, k: Keys, v: Keys, bias: Tensor | None = None, dropout: float = 0.0) -> Queries:
     """Softmax attention by the kernel chosen for these tensors."""
-    if dropout and q.device.type == "cpu":
-        return plain(q, k, v, bias, dropout)  # torch's fused one has no dropout of its own on a CPU
     name = _chosen.get(_situation(q.device.type, q.dtype, k.shape[-2])) or rule(q.device.type, q.dtype, k.shape[-2])
+    if name == "fused" and dropout and q.device.type == "cpu":
+        name = "plain"  # torch's fused one has no dropout of its own on a CPU
     return KERNELS[name](q, k, v, bias, dropout)
 
 
-def measure(device: str, dtype: torch.dtype, length: int, heads: int, head_width: int, batch: int) -> dict[str, float]:
+def measure(
+    device: str, dtype: torch.dtype, length: int, heads: int, head_width: int, batch: int, dropout: float = 0.0
+) -> dict[str, float]:
     """Seconds of one forward and backward by each kernel; the fastest is chosen from now on for that situation."""
-    seconds = dict.fromkeys(KERNELS, float("inf"))
     shape = (batch, heads, length, head_width)
     generator = torch.Generator(device).manual_seed(0)
     q, k, v = (torch.randn(shape, device=device, generator=generator).to(dtype).requires_grad_() for _ in range(3))
-    for _ in range(5):  # rounds by turns: a machine that slows down slows both
-        for name, kernel in KERNELS.items():
+    here = dict(KERNELS)
+    if not _native.fits(q, k, v, None):
+        here.pop("native", None)
+    if dropout and device == "cpu":
+        here.pop("fused", None)
+    seconds = dict.fromkeys(here, float("inf"))
+    for _ in range(5):  # rounds by turns: a machine that slows down slows all
+        for name, kernel in here.items():
             start = time.perf_counter()
-            kernel(q, k, v, None, 0.0).sum().backward()
+            kernel(q, k, v, None, dropout).sum().backward()
             if device == "cuda":
                 torch.cuda.synchronize()
             seconds[name] = min(seconds[name], time.perf_counter() - start)

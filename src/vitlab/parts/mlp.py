@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from vitlab.errors import UserError
 from vitlab.parts.dropout import Dropout
+from vitlab.parts.native import library, passes
 from vitlab.parts.part import Part, Site
 
 
@@ -44,9 +45,15 @@ class _TwoLayer(nn.Module):
     def __init__(self, width: int, hidden: int, activation: str, dropout: float) -> None:
         super().__init__()
         self.widen = nn.Linear(width, hidden)
-        self.activation = _ACTIVATIONS[activation]()
+        self.activation, self.exact = _ACTIVATIONS[activation](), activation == "gelu"
         self.narrow = nn.Linear(hidden, width)
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "B N D"]) -> Float[Tensor, "B N D"]:
-        return self.dropout(self.narrow(self.dropout(self.activation(self.widen(x)))))
+        return self.dropout(self.narrow(self._bent(self.widen(x))))
+
+    def _bent(self, x: Tensor) -> Tensor:
+        """The activation with its dropout: for exact GELU in training one pass over memory, where there is one."""
+        if self.training and self.exact and library.fits(x):
+            return passes.gelu(x, self.dropout.p)
+        return self.dropout(self.activation(x))
