@@ -31,11 +31,14 @@ def declare_torchvision() -> None:
 
 
 def vitlab(name: str) -> tuple[nn.Module, Logits]:
-    """Ours, as its blueprint has it."""
+    """Ours, as its blueprint has it, with the kernels that a plan of `vitlab train` would measure and take up."""
     from vitlab.models.registry import create
+    from vitlab.training.machine import resolve
 
     model = create(name)
     assert model.blueprint.dropout == DROPOUT
+    _, reasons = resolve(model.blueprint, BATCH, "cpu", "bfloat16")
+    print(f"{name}: {reasons['kernels']}", file=sys.stderr)
     return model, model
 
 

@@ -21,7 +21,6 @@ from vitlab.data.splits import open_splits
 from vitlab.errors import UserError
 from vitlab.models import registry
 from vitlab.models.blueprint import Blueprint
-from vitlab.parts import kernels
 from vitlab.training import auto, curriculum, machine, pretrained, room, start
 from vitlab.training.adapters import check_adapters
 from vitlab.training.frozen import check_freeze
@@ -142,8 +141,7 @@ def replay(plan: Plan, origin: Origin) -> Ready:
     machine.pick_device(plan.machine.device)
     if plan.recipe.lora is not None:
         check_adapters(plan.blueprint)
-    torch.set_num_threads(plan.machine.threads)
-    kernels.adopt(plan.machine.kernels)
+    machine.settle(plan.machine)
     if plan.data.quarantine is not None and origin.quarantine is None:
         origin = replace(origin, quarantine=Path(plan.data.quarantine.file))
     source = open_splits(origin)
