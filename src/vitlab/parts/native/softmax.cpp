@@ -180,7 +180,8 @@ void vitlab_attend(Sizes s, Tokens q, Tokens k, Tokens v, Tokens out, float *sum
         for (int64_t both = 0; both < s.images * s.heads; both++) {
             const int64_t b = both / s.heads, h = both % s.heads;
             upright(k.of(b, h), k.token, s.keys, s.width, room.upright.at(), padded);
-            product(fetched_rows(q.of(b, h), q.token, s.queries, s.width, room.rows.at()), room.upright.at(), s.width / 2, room.map.at(), s.queries, padded);
+            product(fetched_rows(q.of(b, h), q.token, s.queries, s.width, room.rows.at()), room.upright.at(),
+                    s.width / 2, room.map.at(), s.queries, padded);
             for (int64_t row = 0; row < s.queries; row++) {
                 float *scores = room.map.at() + row * padded;
                 Floats top = all(-1e30f), total = {};
@@ -223,9 +224,11 @@ void vitlab_attend_back(Sizes s, Tokens q, Tokens k, Tokens v, Tokens grad, cons
         for (int64_t both = 0; both < s.images * s.heads; both++) {
             const int64_t b = both / s.heads, h = both % s.heads;
             upright(k.of(b, h), k.token, s.keys, s.width, room.upright.at(), padded);
-            product(fetched_rows(q.of(b, h), q.token, s.queries, s.width, room.rows.at()), room.upright.at(), s.width / 2, map, s.queries, padded);
+            product(fetched_rows(q.of(b, h), q.token, s.queries, s.width, room.rows.at()), room.upright.at(),
+                    s.width / 2, map, s.queries, padded);
             upright(v.of(b, h), v.token, s.keys, s.width, room.upright.at(), padded);
-            product(fetched_rows(grad.of(b, h), grad.token, s.queries, s.width, room.rows.at()), room.upright.at(), s.width / 2, slope, s.queries, padded);
+            product(fetched_rows(grad.of(b, h), grad.token, s.queries, s.width, room.rows.at()), room.upright.at(),
+                    s.width / 2, slope, s.queries, padded);
             for (int64_t row = 0; row < s.queries; row++) {
                 float *p = map + row * padded, *g = slope + row * padded;
                 const float whole = sums[both * s.queries + row];
