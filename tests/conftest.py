@@ -1,7 +1,6 @@
 """For every test: shapes in annotations are checked, numbers are repeatable, no hub is asked."""
 
 import os
-
 from collections.abc import Iterator
 
 import jaxtyping

@@ -85,12 +85,13 @@ def test_what_is_in_the_cache_is_taken_without_a_word_to_the_hub(own_hub: type[H
 def test_a_plan_is_repeated_without_a_word_to_the_hub(own_hub: type[Hub], tmp_path: Path) -> None:
     data = photographs(tmp_path / "data")
     ready = planned(data)
-    weights = begin(ready.plan).state_dict()
+    weights = begin(ready.plan, ready.splits["train"]).state_dict()
     (tmp_path / "config.yaml").write_text(ready.plan.to_yaml(), encoding="utf-8")
     own_hub.asked.clear()
     own_hub.files.clear()
     plan = Plan.read(tmp_path / "config.yaml")
-    first = begin(replay(plan, Origin(data)).plan).state_dict()
+    again = replay(plan, Origin(data))
+    first = begin(again.plan, again.splits["train"]).state_dict()
     assert own_hub.asked == []
     kept = {name for name in weights if not name.startswith("head")}
     assert all(torch.equal(first[name], weights[name]) for name in kept)
@@ -104,18 +105,19 @@ def test_names_of_classes_are_those_of_the_plan(
     """A class called as one of ImageNet's keeps its row of the head, each time or never: as when it was planned."""
     labels = "datasets/huggingface/label-files/imagenet-1k-id2label.json"
     data = photographs(tmp_path / "data")
-    without = planned(data).plan
+    ready = planned(data)
+    without, train = ready.plan, ready.splits["train"]
     own_hub.files[labels] = json.dumps({str(i): "red" if i == 7 else f"thing {i}" for i in range(1000)}).encode()
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "other"))
     known = planned(data).plan
     assert (without.start.named, known.start.named) == (False, True)
     assert "head 1 rows kept by their names, 1 new" in known.reasons["model"]
     row = vitlab.load(BEST, say=lambda _: None).model.head.weight[7]
-    assert torch.equal(begin(known).head.weight[1], row)
-    assert not torch.equal(begin(without).head.weight[1], row)
+    assert torch.equal(begin(known, train).head.weight[1], row)
+    assert not torch.equal(begin(without, train).head.weight[1], row)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
     with pytest.raises(UserError, match=r"the names of the classes of .* cannot be had now"):
-        begin(known)
+        begin(known, train)
 
 
 def test_a_silent_hub_is_waited_for_two_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ def vary(picture: NDArray[np.uint8], which: list[int], signs: list[int], magnitu
 
 
 def _in_one(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The picture in one stretch of memory; a mirrored view by the pixel, since by the byte takes three times as long."""
+    """The picture in one stretch of memory. A mirrored view is copied by the pixel, three times as fast as by bytes."""
     if picture.strides[2] != 1:
         return np.ascontiguousarray(picture)
     return np.ascontiguousarray(picture.view(_PIXEL)[..., 0]).view(np.uint8).reshape(picture.shape)
