@@ -55,7 +55,7 @@ def refused(here: Path, say: Callable[..., Said], monkeypatch: pytest.MonkeyPatc
     def train_on(*_: object) -> None:
         raise AssertionError("the mistake was not noticed: the training begins")
 
-    monkeypatch.setattr(importlib.import_module("vitlab.commands.train"), "_carry_out", train_on)
+    monkeypatch.setattr(importlib.import_module("vitlab.commands.follow"), "_carry_out", train_on)
 
     def run(*words: object) -> str:
         before = contents(here)

@@ -39,5 +39,5 @@ def test_a_plan_of_another_torch_says_so(
     plan = yaml.safe_load((trained.folder / "config.yaml").read_text())
     plan["machine"]["versions"]["torch"] = "2.0.0"
     (here / "old.yaml").write_text(yaml.safe_dump(plan))
-    monkeypatch.setattr("vitlab.commands.train._carry_out", lambda *_: None)
+    monkeypatch.setattr("vitlab.commands.follow._carry_out", lambda *_: None)
     assert "planned with torch 2.0.0, trained with" in say("train", "digits", "--plan", "old.yaml", "--out", "new").err

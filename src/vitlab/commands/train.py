@@ -1,13 +1,11 @@
 """vitlab train: a model trained on images, with a bundle and a page left behind."""
 
-import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from vitlab.commands.changes import parse_changes, parse_entries, parse_freeze
-from vitlab.commands.ending import describe, finish, finished
 from vitlab.commands.flags import (
     Begin,
     Changes,
@@ -20,19 +18,16 @@ from vitlab.commands.flags import (
     Model,
     Switch,
 )
-from vitlab.commands.going_on import alone, check_broken_off, check_same, other_versions
-from vitlab.commands.run import Run, check_free, claim
-from vitlab.commands.shown import plan_rows
+from vitlab.commands.follow import begin, go_on
+from vitlab.commands.going_on import check_same, other_versions
+from vitlab.commands.manner import Manner
+from vitlab.commands.run import Run, check_free
 from vitlab.commands.spell import given, spell
 from vitlab.data.origin import Origin
-from vitlab.errors import Interrupted, UserError
-from vitlab.files import check_writable, sweep
+from vitlab.errors import UserError
+from vitlab.files import check_writable
 from vitlab.training import cluster
 from vitlab.weights.source import check_source
-
-if TYPE_CHECKING:
-    from vitlab.training.plan import Plan
-    from vitlab.training.resolve import Ready
 
 
 def train(
@@ -132,9 +127,10 @@ def train(
             --model` draws it.
         quiet: Print no plan and no progress.
     """
-    often, told = _check_often(checkpoint_minutes, checkpoint_steps), given(train, locals())
+    told, manner = given(train, locals()), Manner(quiet, tensorboard, watch, checkpoint_minutes, checkpoint_steps)
+    manner.check()
     if resume is not None:
-        return _go_on(Path(resume), told, quiet, tensorboard, watch, often)
+        return go_on(Path(resume), told, manner)
     if data is None:
         raise UserError("train wants DATA; `vitlab train --help` says what that is")
     data = str(data)
@@ -144,7 +140,7 @@ def train(
     if mine.started_by_torchrun and out is None:
         raise UserError("torchrun starts processes that have to agree on a folder; say which with --out")
     if mine.rank or (mine.restarts and (Path(str(out)) / "config.yaml").is_file()):
-        return _go_on(Path(str(out)), {}, quiet, tensorboard, watch, often)
+        return go_on(Path(str(out)), {}, manner)
     changed = {
         "epochs": epochs, "batch": batch, "rate": rate, "weight_decay": weight_decay, "warmup": warmup, "ema": ema,
         "smoothing": smoothing, "dropout": dropout, "drop_path": drop_path, "patience": patience,
@@ -219,15 +215,7 @@ def train(
                 cached=not no_cache,
             )
         )
-    return _begin(ready, folder, quiet, tensorboard, watch, often)
-
-
-def _check_often(minutes: float, steps: int | None) -> tuple[float, int | None]:
-    if not minutes > 0:
-        raise UserError(f"--checkpoint-minutes wants more than 0, not {minutes:g}")
-    if steps is not None and steps < 1:
-        raise UserError(f"--checkpoint-steps wants at least 1, not {steps}")
-    return minutes, steps
+    return begin(ready, folder, manner)
 
 
 def _check_recipe(name: str, changes: dict[str, Any], flags: Iterable[str]) -> None:
@@ -235,115 +223,3 @@ def _check_recipe(name: str, changes: dict[str, Any], flags: Iterable[str]) -> N
     from vitlab.training.recipe import recipe
 
     recipe("few" if name == "auto" else name, changes, flags)
-
-
-def _begin(
-    ready: "Ready", out: Path | None, quiet: bool, tensorboard: bool, watch: bool, often: tuple[float, int | None]
-) -> Run:
-    """A new run: the plan shown and written, then followed."""
-    from vitlab.models.cost import cost
-    from vitlab.training.estimate import estimate
-
-    plan = ready.plan
-    counted = cost(plan.blueprint, plan.micro_batch, plan.machine.precision)
-    if not quiet:
-        print(plan_rows(plan, estimate(plan, counted.memory)), file=sys.stderr)
-    folder = claim(out, plan.data.name)
-    describe(plan, counted, folder)
-    if plan.machine.world > 1 and not cluster.process().started_by_torchrun:
-        return _spread(plan, folder, quiet, tensorboard, watch, often)
-    with alone(folder):
-        return _carry_out(ready, folder, quiet, tensorboard, watch, often)
-
-
-def _go_on(
-    folder: Path, told: dict[str, Any], quiet: bool, tensorboard: bool, watch: bool, often: tuple[float, int | None]
-) -> Run:
-    """A run that was broken off, from its last checkpoint, or from the start where there is none yet."""
-    mine = cluster.process()
-    if mine.rank:  # the first process plans; what it writes is there whole or not at all
-        cluster.wait_for((folder / "config.yaml").is_file, folder)
-    check_broken_off(folder)
-    if finished(folder):  # no mistake: whoever restarts what was killed cannot know
-        print(f"  {folder} is finished already; nothing is left to do", file=sys.stderr)
-        return Run(folder)
-
-    from vitlab.training.plan import Plan
-    from vitlab.training.resolve import replay
-
-    plan = Plan.read(folder / "config.yaml")
-    check_same(plan, told, folder)
-    cluster.check_world(plan.machine.devices, plan.machine.nodes)
-    if plan.machine.world > 1 and not mine.started_by_torchrun:
-        return _spread(plan, folder, quiet, tensorboard, watch, often)
-    root = told.get("root", plan.data.root)
-    origin = Origin(
-        str(told.get("data", plan.data.source)),
-        None if root is None else Path(root),
-        "fetch" in told,
-        Path(told["quarantine"]) if "quarantine" in told else None,
-    )
-    origin.check()
-    if mine.rank:
-        return _carry_out(replay(plan, origin), folder, quiet, False, False, often)
-    with alone(folder):
-        sweep(folder)
-        if not quiet and (note := other_versions(plan)):
-            print(f"  {note}", file=sys.stderr)
-        tensorboard = tensorboard or (folder / "tensorboard").is_dir()
-        watch = watch or (folder / "watched.csv").is_file()
-        return _carry_out(replay(plan, origin), folder, quiet, tensorboard, watch, often)
-
-
-def _spread(
-    plan: "Plan", folder: Path, quiet: bool, tensorboard: bool, watch: bool, often: tuple[float, int | None]
-) -> Run:
-    """The plan followed by several processes of this machine, each of which goes on with the run as it is written."""
-    if watch and plan.machine.strategy == "fsdp":
-        raise UserError("--watch looks into whole models, which --strategy fsdp spreads over processes; leave one out")
-    minutes, steps = often
-    words = ["train", "--resume", str(folder), "--checkpoint-minutes", str(minutes)]
-    words += ["--checkpoint-steps", str(steps)] if steps else []
-    words += ["--tensorboard"] * tensorboard + ["--watch"] * watch + ["--quiet"] * quiet
-    try:
-        code = cluster.launch(words, plan.machine.devices)
-    except KeyboardInterrupt:
-        raise _stopped(folder, "Ctrl-C", 130) from None
-    if code or not finished(folder):
-        raise UserError(f"the processes that trained {folder} have ended before it was done; {_advice(folder)} goes on")
-    return Run(folder)
-
-
-def _carry_out(
-    ready: "Ready", folder: Path, quiet: bool, tensorboard: bool, watch: bool, often: tuple[float, int | None]
-) -> Run:
-    """The plan followed; what came of it saved, counted and drawn."""
-    from vitlab.explain.epochs import FILE, Watch
-    from vitlab.training.fit import fit
-    from vitlab.training.keeper import Often
-
-    for split, pictures in ready.splits.items():
-        for complaint in pictures.left_out:
-            print(f"  left out of {split}: {complaint}", file=sys.stderr)
-    try:
-        look = None
-        if watch and not cluster.process().rank:
-            look = Watch(folder / FILE, ready.splits["train"], ready.splits["val"], ready.plan.preprocess)
-        trained = fit(ready.plan, ready.splits, folder, quiet, tensorboard, Often(*often), look)
-        if cluster.process().rank:
-            cluster.wait_for(lambda: finished(folder), folder)
-            return Run(folder)
-        if (bad := sum(len(pictures.left_out) for pictures in ready.splits.values())) and not quiet:
-            print(f"  {bad:,} images could not be used, as named above", file=sys.stderr)
-        return finish(ready.plan, trained, ready.splits["test"], folder)
-    except KeyboardInterrupt as stop:
-        code = getattr(stop, "exit_code", 130)
-        raise _stopped(folder, "Ctrl-C" if code == 130 else "SIGTERM", code) from None
-
-
-def _stopped(folder: Path, by: str, code: int) -> Interrupted:
-    return Interrupted(f"stopped by {by}; what was written so far is whole, and {_advice(folder)} goes on", code)
-
-
-def _advice(folder: Path) -> str:
-    return f"`{shlex.join(['vitlab', 'train', '--resume', str(folder)])}`"
