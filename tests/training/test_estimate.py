@@ -46,10 +46,10 @@ def test_the_line_shows_the_share_of_the_peak(ready, tmp_path, capsys):
     quick = ready.plan.machine.model_copy(update={"peak_gflops": 1000.0})
     fit(ready.plan.model_copy(update={"machine": quick}), ready.splits, tmp_path)
     lines = capsys.readouterr().err.splitlines()
-    assert [line.split("  ")[0] for line in lines] == ["epoch 1/2", "epoch 2/2"]
+    assert [line.split("  ")[1] for line in lines] == ["epoch 1/2", "epoch 2/2"]
     flops = Work(ready.plan.blueprint, ready.plan.recipe).at(0.0)
     for line in lines:
-        found = re.search(r"([\d,]+) images/s  (\d+)% of the peak  0:\d\d left", line)
+        found = re.search(r"0:\d\d left  .*  ([\d,]+) images/s  (\d+)% of the peak$", line)
         assert found
         speed, share = (float(figure.replace(",", "")) for figure in found.groups())
         assert share == pytest.approx(100 * speed * flops / 1e12, abs=0.51)

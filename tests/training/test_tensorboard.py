@@ -19,17 +19,21 @@ def ready():
     )
 
 
-def test_events_hold_the_figures_of_each_epoch(ready, tmp_path):
+def test_events_hold_every_row_of_the_table(ready, tmp_path):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     fit(ready.plan, ready.splits, tmp_path, quiet=True, tensorboard=True)
     events = EventAccumulator(str(tmp_path / "tensorboard"))
     events.Reload()
     with (tmp_path / "metrics.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["val_accuracy"]]
-    for name in ("train_loss", "val_loss", "val_accuracy"):
-        told = [event.value for event in events.Scalars(name)]
-        assert told == pytest.approx([float(row[name]) for row in rows], rel=1e-4)
+        rows = list(csv.DictReader(file))
+    for group, of in (("", True), ("batch/", False)):
+        chosen = [row for row in rows if bool(row["val_accuracy"]) is of]
+        assert len(chosen) == (2 if of else 20)
+        for name in ("train_loss", "train_accuracy", "rate", "images_per_second", *(("val_loss", "val_accuracy") * of)):
+            told = events.Scalars(f"{group}{name}")
+            assert [event.step for event in told] == [int(row["step"]) for row in chosen]
+            assert [event.value for event in told] == pytest.approx([float(row[name]) for row in chosen], rel=1e-4)
 
 
 def test_without_tensorboard_the_way_out_is_told(ready, tmp_path, monkeypatch):

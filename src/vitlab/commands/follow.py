@@ -10,7 +10,7 @@ from vitlab.commands.ending import describe, finish, finished
 from vitlab.commands.going_on import alone, check_broken_off, check_same, other_versions
 from vitlab.commands.manner import Manner
 from vitlab.commands.run import Run, claim
-from vitlab.commands.shown import plan_rows
+from vitlab.commands.shown import show
 from vitlab.data.origin import Origin
 from vitlab.errors import Interrupted, UserError
 from vitlab.files import sweep
@@ -29,7 +29,7 @@ def begin(ready: "Ready", out: Path | None, manner: Manner) -> Run:
     plan = ready.plan
     counted = cost(plan.blueprint, plan.micro_batch, plan.machine.precision)
     if not manner.quiet:
-        print(plan_rows(plan, estimate(plan, counted.memory)), file=sys.stderr)
+        show(plan, estimate(plan, counted.memory))
     folder = claim(out, plan.data.name)
     describe(plan, counted, folder)
     if plan.machine.world > 1 and not cluster.process().started_by_torchrun:

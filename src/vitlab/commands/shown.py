@@ -1,12 +1,34 @@
 """A plan as a person reads it before the first step: a row for each decision, with its reason."""
 
+import shutil
+import sys
+import textwrap
 from typing import TYPE_CHECKING
 
-from vitlab.report.wording import duration, size
+from vitlab.report.wording import duration, plural, size
 
 if TYPE_CHECKING:
     from vitlab.training.estimate import Estimate
     from vitlab.training.plan import Plan
+
+
+_MARGIN = 11  # where what a row says begins
+
+
+def show(plan: "Plan", guess: "Estimate") -> None:
+    """Print the rows on standard error; a terminal's lines do not end within words."""
+    rows = plan_rows(plan, guess)
+    if sys.stderr.isatty():
+        rows = folded(rows, shutil.get_terminal_size().columns)
+    print(rows, file=sys.stderr)
+
+
+def folded(rows: str, width: int) -> str:
+    """Rows that are too long go on below where what they say begins."""
+    width = max(width, 2 * _MARGIN)
+    return "\n".join(
+        textwrap.fill(row, width, subsequent_indent=" " * _MARGIN, break_on_hyphens=False) for row in rows.splitlines()
+    )
 
 
 def plan_rows(plan: "Plan", guess: "Estimate") -> str:
@@ -14,7 +36,7 @@ def plan_rows(plan: "Plan", guess: "Estimate") -> str:
     recipe, machine, reasons = plan.recipe, plan.machine, plan.reasons
     data, epochs = plan.data, f"{recipe.epochs} epochs of batches of {recipe.batch}, rate {recipe.rate:g}"
     counts = f"{data.train} to train, {data.val} to validate, {data.test} to test, {len(data.classes)} classes"
-    arithmetic = f"{machine.device}, {machine.threads} threads, {machine.precision}"
+    arithmetic = f"{machine.device}, {plural(machine.threads, 'thread')}, {machine.precision}"
     if machine.world > 1:
         arithmetic += f", {machine.world} processes on {machine.nodes} machines, {machine.strategy}"
     rows = {

@@ -36,6 +36,8 @@ from vitlab.training.snapshot import Snapshot
 from vitlab.training.start import begin
 from vitlab.training.strategy import settings
 from vitlab.training.tensorboard import Events
+from vitlab.training.time_left import TimeLeft
+from vitlab.training.work import Work
 
 # Weights of 64 bits are made before Lightning sees them: it would not share them out.
 _PRECISION = {"float32": "32-true", "bfloat16": "bf16-mixed", "float64": "32-true"}
@@ -110,7 +112,8 @@ def _train(
     if look is not None:
         callbacks.append(EachEpoch(look, model))
     if not quiet and process().rank == 0:
-        callbacks.append(Watch(record, plan))
+        left = TimeLeft(Work(plan.blueprint, plan.recipe))
+        callbacks += [left, Watch(record, left, plan)]
     trainer = L.Trainer(
         accelerator=plan.machine.device,
         **settings(plan.machine),

@@ -32,9 +32,10 @@ class Record(Callback):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.start = self.epoch_start = time.perf_counter()
+        self.start = self.epoch_start = self.batch_end = time.perf_counter()
         self.loss, self.correct, self.images = torch.zeros(()), torch.zeros(()), 0
-        self.timed = 0  # images since `epoch_start`
+        self.timed = 0  # images from `epoch_start` to `batch_end`
+        self.row: dict[str, float] = {}  # the last one written, for whoever shows it elsewhere
 
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         if trainer.is_global_zero and not self.path.exists():
@@ -53,6 +54,7 @@ class Record(Callback):
         self.correct = self.correct.to(loss) + outputs["correct"]
         self.images += count
         self.timed += count
+        self.batch_end = time.perf_counter()
         every = max(int(trainer.num_training_batches) // _ROWS_AN_EPOCH, 1)
         if batch_idx % every == 0:
             value, accuracy = _means(loss * count, outputs["correct"], count)
@@ -79,9 +81,9 @@ class Record(Callback):
 
     @property
     def speed(self) -> float:
-        """Training images a second in this epoch, of all processes."""
+        """Training images a second in this epoch, of all processes; validation is not training."""
         world = distributed.get_world_size() if distributed.is_initialized() else 1
-        return world * self.timed / (time.perf_counter() - self.epoch_start)
+        return world * self.timed / (self.batch_end - self.epoch_start) if self.timed else 0.0
 
     def stand(self) -> tuple[Figures, dict[str, Tensor]]:
         """What a checkpoint has to know: where the file ends, and the sums of the epoch of all processes."""
@@ -105,14 +107,14 @@ class Record(Callback):
         if not trainer.is_global_zero:
             return
         rate = trainer.optimizers[0].param_groups[0]["lr"]
-        known = {
+        self.row = {
             "epoch": trainer.current_epoch + 1,
             "step": trainer.global_step,
             "rate": rate,
             "seconds": round(time.perf_counter() - self.start, 2),
             **figures,
         }
-        self._write([f"{value:.6g}" if isinstance(value := known.get(c, ""), float) else value for c in COLUMNS])
+        self._write([f"{value:.6g}" if isinstance(value := self.row.get(c, ""), float) else value for c in COLUMNS])
 
     def _write(self, row: Any) -> None:
         with saying_why(self.path), self.path.open("a", newline="", encoding="utf-8") as file:

@@ -10,9 +10,14 @@ from vitlab.data.module import Batch
 from vitlab.errors import UserError
 from vitlab.training.record import Record
 
+_PLACES = ("epoch", "step", "seconds")  # of a row, rather than what was measured there
+
 
 class Events(Callback):
-    """Writes each epoch's figures to `folder`; `tensorboard --logdir` reads them."""
+    """Writes each row to `folder`; `tensorboard --logdir` reads them.
+
+    Figures of single batches stand apart from those of whole epochs, which are called as in the table.
+    """
 
     def __init__(self, folder: Path, record: Record, since: int | None = None) -> None:
         try:
@@ -23,22 +28,27 @@ class Events(Callback):
             ) from None
         # Of a run that goes on, what was written after its checkpoint is left out by whoever reads.
         self.writer: Any = SummaryWriter(folder, purge_step=since)
-        self.record = record
+        self.record, self.written = record, record.row
 
     def on_train_batch_end(
         self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        if trainer.global_step % max(int(trainer.num_training_batches) // 10, 1) == 0:
-            self.writer.add_scalar("rate", trainer.optimizers[0].param_groups[0]["lr"], trainer.global_step)
+        self._write("batch/")
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        speed = {"images_per_second": self.record.speed}
-        figures: dict[str, Any] = {**self.record.epoch_figures, **trainer.callback_metrics, **speed}
-        for name, value in figures.items():
-            self.writer.add_scalar(name, float(value), trainer.global_step)
+        self._write("")
 
     def on_fit_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         self.writer.close()
 
     def on_exception(self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException) -> None:
         self.writer.close()
+
+    def _write(self, group: str) -> None:
+        row = self.record.row
+        if row is self.written:
+            return
+        self.written = row
+        for name, value in row.items():
+            if name not in _PLACES:
+                self.writer.add_scalar(f"{group}{name}", value, int(row["step"]))
