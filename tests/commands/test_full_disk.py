@@ -61,6 +61,7 @@ def test_no_space_left_for_the_bundle(here: Path, say: Callable[..., Said], monk
         "cost.json",
         "metrics.csv",
         "checkpoints",
+        "report.html",
     }
 
 

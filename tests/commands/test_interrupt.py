@@ -17,7 +17,7 @@ import vitlab
 from tests.commands.conftest import Said
 
 _SENTENCE = "vitlab: stopped by Ctrl-C; what was written so far is whole, and `vitlab train --resume run` goes on\n"
-_LEFT = {"config.yaml", "cost.json", "metrics.csv", "checkpoints"}
+_LEFT = {"config.yaml", "cost.json", "metrics.csv", "checkpoints", "report.html"}
 _SMALL = "--change depth=1 width=12 --precision float32 --threads 1 --quiet --out run"
 
 

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from vitlab.models.cost import Cost
     from vitlab.training.plan import Plan
 
-# The page is written last, and the one that was drawn while training went on is taken away before the evaluation is
-# there: a run with all of these is finished.
-_LEFT = ("bundle/model.json", "cost.json", "evaluation.json", "report.html")
+# The evaluation is written last, after the page with it: a page is there while a run goes on, and a run with all of
+# these is finished.
+_LEFT = ("bundle/model.json", "cost.json", "report.html", "evaluation.json")
 
 
 def finished(folder: Path) -> bool:
@@ -49,8 +49,7 @@ def finish(plan: "Plan", trained: "Model", test: "Feed", folder: Path) -> Run:
     found = evaluate(load(folder), test, "test")  # of the bundle as anyone will load it
     metrics = {"test_accuracy": found.accuracy, "test_loss": found.loss}
     Bundle(trained, card.model_copy(update={"metrics": metrics})).save(folder / "bundle")
-    (folder / "report.html").unlink(missing_ok=True)
     write_text(folder / "examples.json", examples(load(folder), test).model_dump_json())
+    page.write(folder, found.model_dump(mode="json"))
     write_text(folder / "evaluation.json", found.model_dump_json())
-    page.write(folder)
     return Run(folder)

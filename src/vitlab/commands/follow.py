@@ -1,13 +1,16 @@
 """A plan followed to its end: by a run that begins, by one that goes on, in one process or in several."""
 
+import contextlib
 import shlex
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vitlab.commands.ending import describe, finish, finished
 from vitlab.commands.going_on import alone, check_broken_off, check_same, other_versions
+from vitlab.commands.live import drawn
 from vitlab.commands.manner import Manner
 from vitlab.commands.run import Run, claim
 from vitlab.commands.shown import show
@@ -17,6 +20,8 @@ from vitlab.files import sweep
 from vitlab.training import cluster
 
 if TYPE_CHECKING:
+    from vitlab.models.blueprint import Model
+    from vitlab.training.now_and_then import Tell
     from vitlab.training.plan import Plan
     from vitlab.training.resolve import Ready
 
@@ -32,6 +37,8 @@ def begin(ready: "Ready", out: Path | None, manner: Manner) -> Run:
         show(plan, estimate(plan, counted.memory))
     folder = claim(out, plan.data.name)
     describe(plan, counted, folder)
+    if not manner.quiet:
+        print(f"  page     {folder / 'report.html'}  (curves as they come; it draws itself anew)", file=sys.stderr)
     if plan.machine.world > 1 and not cluster.process().started_by_torchrun:
         return _spread(plan, folder, manner)
     with alone(folder):
@@ -100,25 +107,41 @@ def _spread(plan: "Plan", folder: Path, manner: Manner) -> Run:
 
 def _carry_out(ready: "Ready", folder: Path, manner: Manner) -> Run:
     """The plan followed; what came of it saved, counted and drawn."""
+    for split, pictures in ready.splits.items():
+        for complaint in pictures.left_out:
+            print(f"  left out of {split}: {complaint}", file=sys.stderr)
+    if cluster.process().rank:
+        with _in_good_order(folder):
+            _trained(ready, folder, manner)
+            cluster.wait_for(lambda: finished(folder), folder)
+        return Run(folder)
+    (folder / "evaluation.json").unlink(missing_ok=True)  # with a page and this a run counts as finished
+    with drawn(folder) as page, _in_good_order(folder):
+        trained = _trained(ready, folder, manner, page.training)
+        if (bad := sum(len(pictures.left_out) for pictures in ready.splits.values())) and not manner.quiet:
+            print(f"  {bad:,} images could not be used, as named above", file=sys.stderr)
+        page.draw("testing")
+        return finish(ready.plan, trained, ready.splits["test"], folder)
+
+
+def _trained(ready: "Ready", folder: Path, manner: Manner, tell: "Tell | None" = None) -> "Model":
+    """The model, trained or gone on with to its last step."""
     from vitlab.explain.epochs import FILE, Watch
     from vitlab.training.fit import fit
     from vitlab.training.keeper import Often
 
-    for split, pictures in ready.splits.items():
-        for complaint in pictures.left_out:
-            print(f"  left out of {split}: {complaint}", file=sys.stderr)
+    look = None
+    if manner.watch and not cluster.process().rank:
+        look = Watch(folder / FILE, ready.splits["train"], ready.splits["val"], ready.plan.preprocess)
+    often = Often(manner.minutes, manner.steps)
+    return fit(ready.plan, ready.splits, folder, manner.quiet, manner.tensorboard, often, look, tell)
+
+
+@contextlib.contextmanager
+def _in_good_order(folder: Path) -> Iterator[None]:
+    """A run that is asked to stop says that it has, and how to go on."""
     try:
-        look = None
-        if manner.watch and not cluster.process().rank:
-            look = Watch(folder / FILE, ready.splits["train"], ready.splits["val"], ready.plan.preprocess)
-        often = Often(manner.minutes, manner.steps)
-        trained = fit(ready.plan, ready.splits, folder, manner.quiet, manner.tensorboard, often, look)
-        if cluster.process().rank:
-            cluster.wait_for(lambda: finished(folder), folder)
-            return Run(folder)
-        if (bad := sum(len(pictures.left_out) for pictures in ready.splits.values())) and not manner.quiet:
-            print(f"  {bad:,} images could not be used, as named above", file=sys.stderr)
-        return finish(ready.plan, trained, ready.splits["test"], folder)
+        yield
     except KeyboardInterrupt as stop:
         code = getattr(stop, "exit_code", 130)
         raise _stopped(folder, "Ctrl-C" if code == 130 else "SIGTERM", code) from None

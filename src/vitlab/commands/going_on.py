@@ -107,3 +107,12 @@ def alone(folder: Path) -> Iterator[None]:
         except BlockingIOError:
             raise UserError(f"{folder} is being trained by another process; wait for it, or stop it first") from None
         yield
+
+
+def underway(folder: Path) -> bool:
+    """Whether a process of this machine trains the run now."""
+    try:
+        with alone(folder):
+            return False
+    except UserError:
+        return True

@@ -77,6 +77,8 @@ def train(
 ) -> Run:
     """Train a model on images and leave a run's folder: bundle, metrics, checkpoints and a page about it.
 
+    The page is there before the first step and shows the curves while they come: open `report.html` and leave it open.
+
     Args:
         data: digits, cifar10, cifar100, mnist or fashion-mnist; a folder with one folder of images for each class (with
             or without train, val, test above); a list of files (CSV or Parquet: path, label and perhaps split);

@@ -80,8 +80,10 @@ def tick_text(value: float, axis: Axis, percent: bool = False) -> str:
     return f"{value:,.{decimals}f}" + ("%" if percent else "")
 
 
-def line_chart(title: str, series: Sequence[Series], epochs: Sequence[int], percent: bool = False) -> Markup:
-    """Curves over epochs, named at their ends; `data-readings` gives page.js what to say at each epoch."""
+def line_chart(
+    title: str, series: Sequence[Series], epochs: Sequence[int], percent: bool = False, by: str = "epoch"
+) -> Markup:
+    """Curves over epochs, or over steps, named at their ends; `data-readings` tells page.js what to say at each."""
     drawn = [s for s in (_finite(s) for s in series) if s.points]
     if not drawn:
         return Markup("")
@@ -94,10 +96,11 @@ def line_chart(title: str, series: Sequence[Series], epochs: Sequence[int], perc
     dots = "".join(f'<circle class="{s.css}" r="4.5"></circle>' for s in drawn)
     parts.append(f'<g class="cursor"><line y1="0" y2="100%"></line>{dots}</g>')
     lines = "\n    ".join(parts)
+    spoken = escape(_spoken(title, drawn, percent, by))
     readings = escape(json.dumps(_readings(drawn, epochs, across, up, percent), separators=(",", ":")))
     return Markup(
-        f'<div class="plot" data-readings="{readings}">\n'
-        f'  <svg class="lines" role="img" height="{HEIGHT}" aria-label="{escape(_spoken(title, drawn, percent))}">\n'
+        f'<div class="plot" data-by="{escape(by)}" data-readings="{readings}">\n'
+        f'  <svg class="lines" role="img" height="{HEIGHT}" aria-label="{spoken}">\n'
         f"    {lines}\n  </svg>\n</div>"
     )
 
@@ -195,7 +198,7 @@ def _readings(drawn: Sequence[Series], epochs: Sequence[int], across: Axis, up: 
     return readings
 
 
-def _spoken(title: str, drawn: Sequence[Series], percent: bool) -> str:
+def _spoken(title: str, drawn: Sequence[Series], percent: bool, by: str) -> str:
     """The chart in a sentence, for somebody who cannot see it; the figures are in the table below it."""
     told = [
         f"{s.name} from {_said(s.points[0][1], percent)} to {_said(s.points[-1][1], percent)}"
@@ -203,7 +206,7 @@ def _spoken(title: str, drawn: Sequence[Series], percent: bool) -> str:
         else f"{s.name} {_said(s.points[0][1], percent)}"
         for s in drawn
     ]
-    return f"{title} by epoch: {'; '.join(told)}."
+    return f"{title} by {by}: {'; '.join(told)}."
 
 
 def _said(value: float, percent: bool) -> str:

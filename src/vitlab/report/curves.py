@@ -32,8 +32,11 @@ class Epoch:
     step: float | None = None
 
 
-def read_curves(path: Path) -> tuple[Epoch, ...]:
-    """The merged epochs in order; none when there is no file or no row yet."""
+def read_curves(path: Path, by: str = "epoch") -> tuple[Epoch, ...]:
+    """The merged epochs in order; none when there is no file or no row yet.
+
+    By `step`, every step with a row is merged for itself, and counts as an epoch: a run of few epochs is seen closer.
+    """
     if not path.is_file():
         return ()
     try:
@@ -43,15 +46,15 @@ def read_curves(path: Path) -> tuple[Epoch, ...]:
     reader = csv.DictReader(io.StringIO(text))
     if reader.fieldnames is None:
         return ()
-    if "epoch" not in reader.fieldnames:
-        raise UserError(f"{path} has no `epoch` column; its first line must name the columns")
+    if by not in reader.fieldnames:
+        raise UserError(f"{path} has no `{by}` column; its first line must name the columns")
     gathered: dict[int, dict[str, list[float]]] = {}
     for row in reader:
-        number = _number(row.get("epoch"), "epoch", path, reader.line_num)
+        number = _number(row.get(by), by, path, reader.line_num)
         if number is None:
             continue
         if not number.is_integer():
-            raise UserError(f"{path}, line {reader.line_num}: epoch {number} is not a whole number")
+            raise UserError(f"{path}, line {reader.line_num}: {by} {number} is not a whole number")
         cells = gathered.setdefault(int(number), {})
         named = ((name, _number(row.get(name), name, path, reader.line_num)) for name in AVERAGED + LAST)
         measured = {name: value for name, value in named if value is not None}

@@ -6,7 +6,7 @@ appear as a run goes on, and what is missing is None (or empty) here and a sente
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,9 @@ from vitlab.report.checked import check, read_json
 from vitlab.report.curves import Epoch, read_curves
 from vitlab.report.evaluation import Evaluation, read_evaluation
 from vitlab.report.examples import Example, read_examples
+
+# So many points make no curve yet: until then a run that goes on is shown step by step.
+FEW_EPOCHS = 4
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,7 @@ class RunFacts:
     run: Path
     plan: Plan
     epochs: tuple[Epoch, ...] = ()
+    steps: tuple[Epoch, ...] = ()  # of a run that goes on, while it has come to few epochs
     evaluation: Evaluation | None = None
     bundle: Bundle | None = None
     cost: Cost | None = None
@@ -103,6 +107,12 @@ class RunFacts:
             return len(self.bundle.classes)
         planned = self.plan.data.get("classes")
         return planned if isinstance(planned, int) else len(planned) if isinstance(planned, list) else None
+
+    @property
+    def planned(self) -> int | None:
+        """For how many epochs to train."""
+        number = self.plan.recipe.get("epochs")
+        return number if isinstance(number, int) else None
 
     @property
     def preprocess(self) -> dict[str, Any]:
@@ -141,6 +151,16 @@ def read(run: Path) -> RunFacts:
         examples=read_examples(run / "examples.json"),
         cost=read_json(run / "cost.json", Cost, "a model's cost"),
     )
+
+
+def unfinished(facts: RunFacts) -> RunFacts:
+    """The facts of a run that has not ended, with its curves as they are now: each step's while epochs are few."""
+    log = facts.run / "metrics.csv"
+    epochs = read_curves(log)
+    steps = read_curves(log, by="step") if 0 < len(epochs) <= FEW_EPOCHS else ()
+    # The row that closes an epoch has its mean; between the figures of single steps that would be a jump.
+    steps = tuple(replace(s, train_loss=None, train_accuracy=None) if s.val_loss is not None else s for s in steps)
+    return replace(facts, epochs=epochs, steps=steps, evaluation=None, examples=())
 
 
 def _read_plan(path: Path) -> Plan:

@@ -13,7 +13,7 @@ const plots = [...document.querySelectorAll(".plot")].map((box) => ({
 function show(index) {
   for (const plot of plots) {
     const [epoch, across, downs, words] = plot.readings[index];
-    plot.output.textContent = `epoch ${epoch}: ${words}`;
+    plot.output.textContent = `${plot.box.dataset.by} ${epoch}: ${words}`;
     plot.reach.value = index;
     plot.reach.setAttribute("aria-valuetext", plot.output.textContent);
     const line = plot.cursor.querySelector("line");
@@ -35,7 +35,7 @@ function reading(on) {
 for (const plot of plots) {
   const title = plot.output.parentElement.querySelector("b").textContent;
   plot.reach.max = plot.readings.length - 1;
-  plot.reach.setAttribute("aria-label", `${title}: epoch to read`);
+  plot.reach.setAttribute("aria-label", `${title}: ${plot.box.dataset.by} to read`);
   plot.box.append(plot.reach);
   plot.reach.addEventListener("input", () => show(Number(plot.reach.value)));
   plot.reach.addEventListener("focus", () => reading(true));

@@ -5,8 +5,11 @@ or to run any script but ours (known by its hash). Everything that comes from ou
 goes through jinja's escaping; only `chart` and the two files of this folder are trusted as markup.
 """
 
+import functools
 import math
 import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +18,10 @@ from markupsafe import Markup
 
 from vitlab.files import write_text
 from vitlab.report import chart, curves, frame, plan, wording
+from vitlab.report.checked import check
 from vitlab.report.evaluation import Evaluation
-from vitlab.report.facts import RunFacts, read
+from vitlab.report.facts import RunFacts, read, unfinished
+from vitlab.report.live import Live
 
 # A larger confusion matrix is no picture any more: the most confused pairs say it better.
 MATRIX_CLASSES = 30
@@ -31,16 +36,32 @@ UPRIGHT_FROM = 4
 LONG_NAME = 14
 
 
-def write(run: Path) -> Path:
-    """Make `report.html` in a run's folder and say where it is."""
-    path = Path(run) / "report.html"
-    write_text(path, render(read(run)))
+def write(run: Path, evaluation: Mapping[str, Any] | None = None) -> Path:
+    """Make `report.html` in a run's folder and say where it is.
+
+    The evaluation may be given before its file is written.
+    """
+    facts = read(run)
+    if evaluation is not None:
+        facts = replace(facts, evaluation=check(evaluation, Evaluation, "no evaluation"))
+    return _put(facts, render(facts))
+
+
+def write_live(facts: RunFacts, live: Live) -> Path:
+    """The page about a run that has not ended, as it stands now; it comes in the place of the last one whole."""
+    facts = unfinished(facts)
+    return _put(facts, render(facts, live))
+
+
+def _put(facts: RunFacts, text: str) -> Path:
+    path = facts.run / "report.html"
+    write_text(path, text)
     return path
 
 
-def render(facts: RunFacts) -> str:
-    """The page as text."""
-    script = frame.asset("page.js")
+def render(facts: RunFacts, live: Live | None = None) -> str:
+    """The page as text; `live` says where a run stands that has not ended."""
+    script = frame.asset("page.js") + (frame.asset("live.js") if live and live.state != "stopped" else "")
     sections, other_reasons = plan.sections(facts.plan)
     found = facts.evaluation
     page = _environment().get_template("page.html")
@@ -50,12 +71,14 @@ def render(facts: RunFacts) -> str:
         evaluation=found,
         bundle=facts.bundle,
         cost=facts.cost,
-        title=f"{facts.model} on {facts.data}",
-        summary=summary(facts),
-        headline=headline(facts),
+        live=live,
+        title=f"{live.title + ': ' if live else ''}{facts.model} on {facts.data}",
+        summary=summary(facts, live),
+        headline=headline(facts, live),
         figures=figures(facts),
         evaluate=f"vitlab evaluate {shlex.quote(str(facts.run))}",
-        charts=charts(facts),
+        charts=[*charts(facts), *(pace_charts(facts) if live else ())],
+        across="step" if facts.steps else "epoch",
         curve_note=curve_note(facts),
         epoch_rows=_thinned(facts.epochs),
         epoch_columns=_epoch_columns(facts),
@@ -78,7 +101,7 @@ def render(facts: RunFacts) -> str:
     )
 
 
-def headline(facts: RunFacts) -> dict[str, str]:
+def headline(facts: RunFacts, live: Live | None = None) -> dict[str, str]:
     """The one figure of the page: on held-out images, or else what training saw last, named as such."""
     if found := facts.evaluation:
         noun = "image" if found.images == 1 else "images"
@@ -89,6 +112,10 @@ def headline(facts: RunFacts) -> dict[str, str]:
             "errors": wording.plural(found.errors, "error"),
         }
     last = next((e for e in reversed(facts.epochs) if e.val_accuracy is not None), None)
+    if last is None and live:
+        seen = facts.epochs[-1].train_accuracy if facts.epochs else None
+        said = "nothing is measured yet" if seen is None else "of the training images so far, none validated yet"
+        return {"figure": wording.percent(seen), "images": said, "errors": ""}
     if last is None:
         return {"figure": "", "images": "", "errors": ""}
     return {
@@ -98,12 +125,14 @@ def headline(facts: RunFacts) -> dict[str, str]:
     }
 
 
-def summary(facts: RunFacts) -> str:
+def summary(facts: RunFacts, live: Live | None = None) -> str:
     """What was trained on what, in a sentence made of the figures that are known."""
     said = facts.model
     if facts.cost:
         said += f" with {wording.count(facts.cost.parameters)} parameters"
-    if facts.epochs:
+    if live:
+        said += f", in epoch {facts.epochs[-1].epoch} of {facts.planned}," if facts.epochs else ", about to be trained"
+    elif facts.epochs:
         said += f", trained for {wording.plural(len(facts.epochs), 'epoch')}"
     else:
         said += ", trained" if facts.bundle else ", to be trained"
@@ -112,7 +141,8 @@ def summary(facts: RunFacts) -> str:
     if facts.classes:
         said += f" ({wording.plural(facts.classes, 'class', 'classes')})"
     if facts.seconds is not None:
-        said += f" in {wording.duration(facts.seconds)}"
+        took = wording.duration(facts.seconds)
+        said += f", {took} so far," if live else f" in {took}"
     if device := facts.plan.machine.get("device"):
         said += f" on {wording.value(device)}"
     return said + "."
@@ -139,15 +169,32 @@ def figures(facts: RunFacts) -> list[tuple[str, str]]:
 
 def charts(facts: RunFacts) -> list[tuple[str, Markup]]:
     """Loss and accuracy by epoch, those that were measured."""
-    drawn = []
-    for title, measure, percent in (("Loss", "loss", False), ("Accuracy", "accuracy", True)):
-        series = [
-            chart.Series(name, name, _points(facts, f"{column}_{measure}"))
-            for name, column in (("train", "train"), ("validation", "val"))
-        ]
-        if svg := chart.line_chart(title, series, [e.epoch for e in facts.epochs], percent):
-            drawn.append((title, svg))
-    return drawn
+    split = (("train", "train", "train"), ("validation", "validation", "val"))
+    return [
+        *_chart(facts, "Loss", [(name, css, f"{column}_loss") for name, css, column in split]),
+        *_chart(facts, "Accuracy", [(name, css, f"{column}_accuracy") for name, css, column in split], percent=True),
+    ]
+
+
+def pace_charts(facts: RunFacts) -> list[tuple[str, Markup]]:
+    """How fast a run goes, and at which rate it learns: to be watched while it does."""
+    return [
+        *_chart(facts, "Images a second", [("images/s", "train", "images_per_second")]),
+        *_chart(facts, "Learning rate", [("rate", "train", "rate")]),
+    ]
+
+
+def _chart(
+    facts: RunFacts, title: str, columns: list[tuple[str, str, str]], percent: bool = False
+) -> Iterator[tuple[str, Markup]]:
+    """A chart of columns of the table (its name, its CSS class, the column), if there is anything in them."""
+    rows, by = (facts.steps, "step") if facts.steps else (facts.epochs, "epoch")
+    series = [
+        chart.Series(name, css, tuple((r.epoch, y) for r in rows if (y := getattr(r, column)) is not None))
+        for name, css, column in columns
+    ]
+    if svg := chart.line_chart(title, series, [r.epoch for r in rows], percent, by):
+        yield title, svg
 
 
 def curve_note(facts: RunFacts) -> str:
@@ -181,11 +228,6 @@ def _told_by_bundle_alone(facts: RunFacts) -> list[plan.Entry]:
     return list(plan.flatten({name: value for name, value in said.items() if facts.plan.data.get(name) != value}))
 
 
-def _points(facts: RunFacts, column: str) -> tuple[tuple[float, float], ...]:
-    measured = ((e.epoch, getattr(e, column)) for e in facts.epochs)
-    return tuple((epoch, value) for epoch, value in measured if value is not None)
-
-
 def _epoch_columns(facts: RunFacts) -> list[tuple[str, str, str]]:
     """Columns of the table under the curves (field, heading, how it is written), those with anything in them."""
     columns = [
@@ -206,6 +248,7 @@ def _thinned(epochs: tuple[curves.Epoch, ...]) -> list[curves.Epoch]:
     return list(reversed(epochs[::-1][::step]))
 
 
+@functools.cache  # a page that is drawn every few seconds need not be compiled each time
 def _environment() -> jinja2.Environment:
     environment = frame.environment()
     written: dict[str, Any] = {

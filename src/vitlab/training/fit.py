@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import lightning as L
 import torch
@@ -28,6 +29,7 @@ from vitlab.training.each_epoch import EachEpoch, Look
 from vitlab.training.halt import Halt, Halted
 from vitlab.training.keeper import OFTEN, Keeper, Often
 from vitlab.training.learner import Learner
+from vitlab.training.now_and_then import NowAndThen, Tell
 from vitlab.training.objectives.chosen import objective
 from vitlab.training.plan import Plan
 from vitlab.training.progress import Watch
@@ -38,6 +40,17 @@ from vitlab.training.strategy import settings
 from vitlab.training.tensorboard import Events
 from vitlab.training.time_left import TimeLeft
 from vitlab.training.work import Work
+
+
+class Beside(NamedTuple):
+    """What is done beside a training; none of it changes what is trained."""
+
+    quiet: bool
+    tensorboard: bool
+    often: Often
+    look: Look | None
+    tell: Tell | None
+
 
 # Weights of 64 bits are made before Lightning sees them: it would not share them out.
 _PRECISION = {"float32": "32-true", "bfloat16": "bf16-mixed", "float64": "32-true"}
@@ -51,12 +64,13 @@ def fit(
     tensorboard: bool = False,
     often: Often = OFTEN,
     look: Look | None = None,
+    tell: Tell | None = None,
 ) -> Model:
     """Train as planned, from where the folder's last checkpoint was written if it has one.
 
     The model returned has the weights to use: the moving average where there is one, of the last epoch, where the
     schedule has come to rest; a run that stopped early takes its best.
-    `look` is called with the model in each epoch.
+    `look` is called with the model in each epoch, `tell` every few seconds with where the run stands.
     """
     kept = folder / "checkpoints"
     with _quiet_lightning(), _interruptible(), saying_why(folder):
@@ -67,20 +81,11 @@ def fit(
         for complaint in resumed.passed_over if resumed else ():
             print(f"  passed over: {complaint}", file=sys.stderr)
         if resumed is None or not resumed.state.complete:
-            _train(plan, splits, folder, resumed, quiet, tensorboard, often, look)
+            _train(plan, splits, folder, resumed, Beside(quiet, tensorboard, often, look, tell))
         return _finished(plan, kept)
 
 
-def _train(
-    plan: Plan,
-    splits: dict[str, Feed],
-    folder: Path,
-    resumed: Checkpoint | None,
-    quiet: bool,
-    tensorboard: bool,
-    often: Often,
-    look: Look | None,
-) -> None:
+def _train(plan: Plan, splits: dict[str, Feed], folder: Path, resumed: Checkpoint | None, beside: Beside) -> None:
     """All steps that are left; the last thing written is a checkpoint that says so."""
     L.seed_everything(plan.seed, verbose=False)
     model = begin(plan, splits["train"]) if resumed is None else plan.blueprint.build()
@@ -106,14 +111,11 @@ def _train(
     )
     run = Snapshot(model, average, best, record)
     callbacks: list[Callback] = [average] if average else []
-    callbacks += [record, best, Keeper(folder / "checkpoints", run, order, often, halt, resumed)]
-    if tensorboard and process().rank == 0:
-        callbacks.append(Events(folder / "tensorboard", record, resumed.state.step if resumed else None))
-    if look is not None:
-        callbacks.append(EachEpoch(look, model))
-    if not quiet and process().rank == 0:
-        left = TimeLeft(Work(plan.blueprint, plan.recipe))
-        callbacks += [left, Watch(record, left, plan)]
+    callbacks += [record, best, Keeper(folder / "checkpoints", run, order, beside.often, halt, resumed)]
+    if beside.look is not None:
+        callbacks.append(EachEpoch(beside.look, model))
+    if process().rank == 0:
+        callbacks += _shown(plan, record, folder / "tensorboard", resumed, beside)
     trainer = L.Trainer(
         accelerator=plan.machine.device,
         **settings(plan.machine),
@@ -135,6 +137,20 @@ def _train(
             trainer.fit(learner, datamodule=data)
         except Halted:
             raise Interrupted("stopped as asked", halt.code) from None
+
+
+def _shown(plan: Plan, record: Record, events: Path, resumed: Checkpoint | None, beside: Beside) -> Iterator[Callback]:
+    """What lets a person follow the run; each comes after the record whose figures it shows."""
+    if beside.tensorboard:
+        yield Events(events, record, resumed.state.step if resumed else None)
+    if beside.quiet and beside.tell is None:
+        return
+    left = TimeLeft(Work(plan.blueprint, plan.recipe))
+    yield left
+    if not beside.quiet:
+        yield Watch(record, left, plan)
+    if beside.tell is not None:
+        yield NowAndThen(beside.tell, left)
 
 
 def _finished(plan: Plan, kept: Path) -> Model:
