@@ -1,8 +1,5 @@
 """Attention maps of our models, fused kernels on, against those of timm's and transformers' eager attention."""
 
-import os
-import subprocess
-
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -13,8 +10,9 @@ from vitlab.parts import kernels
 
 from . import test_timm as timm
 from . import test_transformers as transformers
+from .environment import HERE, recorded_again
 
-RECORDED = timm.HERE / "recorded_maps"
+RECORDED = HERE / "recorded_maps"
 
 
 @pytest.fixture(autouse=True)
@@ -67,12 +65,7 @@ def test_same_maps_as_transformers(name):
 
 @pytest.mark.slow
 def test_timm_still_has_the_maps_that_were_recorded(tmp_path):
-    python = timm.PEERS / "bin" / "python"
-    if not python.exists():
-        pytest.fail(f"no {timm.PEERS.name}, the environment that holds timm: run `make peers` first", pytrace=False)
-    command = [python, timm.HERE / "record_timm_maps.py", tmp_path]
-    subprocess.run(command, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"}, timeout=300)
-    for path in RECORDED.glob("*.safetensors"):
-        live, kept = load_file(tmp_path / path.name), load_file(path)
+    for path, before in recorded_again("record_timm_maps.py", RECORDED, tmp_path):
+        live, kept = load_file(path), load_file(before)
         assert live.keys() == kept.keys()
         assert max(timm.distance(live[key], kept[key]) for key in kept) < 1e-5

@@ -5,8 +5,6 @@ in ours. The `slow` test records again and compares that too. The map of names i
 product's, so that one cannot hide a mistake of the other.
 """
 
-import os
-import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,9 +17,9 @@ from vitlab.models.blueprint import Blueprint
 from vitlab.models.registry import blueprint
 from vitlab.parts.position import resample
 
-HERE = Path(__file__).parent
+from .environment import HERE, recorded_again
+
 RECORDED = HERE / "recorded"
-PEERS = HERE.parents[1] / ".venv-peers"
 TOLERANCE = 1e-5  # absolute, in float32, on numbers of size one; timm itself differs by 3e-6 between kinds of CPU
 
 
@@ -138,14 +136,8 @@ def test_positions_are_resampled_as_by_timm(grid: tuple[int, int]) -> None:
 
 @pytest.mark.slow
 def test_timm_still_computes_what_was_recorded(tmp_path: Path) -> None:
-    python = PEERS / "bin" / "python"
-    if not python.exists():
-        pytest.fail(f"no {PEERS.name}, the environment that holds timm: run `make peers` first", pytrace=False)
-    command = [python, HERE / "record_timm.py", tmp_path]
-    subprocess.run(command, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"}, timeout=300)
-    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in RECORDED.iterdir()}
-    for path in tmp_path.iterdir():
-        live, kept = load_file(path), load_file(RECORDED / path.name)
+    for path, before in recorded_again("record_timm.py", RECORDED, tmp_path):
+        live, kept = load_file(path), load_file(before)
         assert live.keys() == kept.keys()
         for key, value in kept.items():
             if key.startswith("state.") or key.endswith("images") or key == "table":

@@ -5,9 +5,6 @@ The `slow` test records again and compares that too.
 """
 
 import json
-import os
-import subprocess
-from pathlib import Path
 
 import pytest
 import torch
@@ -17,10 +14,9 @@ from safetensors.torch import load_file
 from vitlab.models.registry import blueprint
 
 from .drawn import fill, pixels
+from .environment import HERE, recorded_again
 
-HERE = Path(__file__).parent
 RECORDED = HERE / "recorded_resnets"
-PEERS = HERE.parents[1] / ".venv-peers"
 TOLERANCE = 1e-5  # of the largest number of its kind
 NAMES = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152")
 
@@ -61,12 +57,6 @@ def test_same_numbers_as_torchvision(name):
 
 @pytest.mark.slow
 def test_torchvision_still_computes_what_was_recorded(tmp_path):
-    python = PEERS / "bin" / "python"
-    if not python.exists():
-        pytest.fail(f"no {PEERS.name}, the environment that holds torchvision: run `make peers` first", pytrace=False)
-    command = [python, HERE / "record_torchvision.py", tmp_path]
-    subprocess.run(command, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"}, timeout=300)
-    assert {path.stem for path in tmp_path.iterdir()} == set(NAMES)
-    for path in tmp_path.iterdir():
-        assert about(path)["shapes"] == about(RECORDED / path.name)["shapes"]
+    for path, before in recorded_again("record_torchvision.py", RECORDED, tmp_path):
+        assert about(path)["shapes"] == about(before)["shapes"]
         assert max(differences(path.stem, path).values()) < TOLERANCE

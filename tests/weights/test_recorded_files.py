@@ -4,8 +4,6 @@
 """
 
 import json
-import os
-import subprocess
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +16,8 @@ from torch import Tensor
 
 import vitlab
 from tests.parity.drawn import fill, pixels, value
-from tests.parity.test_timm import HERE, PEERS, distance
+from tests.parity.environment import HERE, recorded_again
+from tests.parity.test_timm import distance
 from vitlab.weights.foreign import CONFIG
 from vitlab.weights.libraries import flax, timm, torchvision
 from vitlab.weights.maps.links import to_theirs
@@ -138,14 +137,8 @@ def test_enough_architectures() -> None:
 
 @pytest.mark.slow
 def test_peers_still_compute_what_was_recorded(tmp_path: Path) -> None:
-    python = PEERS / "bin" / "python"
-    if not python.exists():
-        pytest.fail(f"no {PEERS.name}, the environment that holds timm: run `make peers` first", pytrace=False)
-    command = [python, HERE / "record_files.py", tmp_path]
-    subprocess.run(command, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"}, timeout=300)
-    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in RECORDED.iterdir()}
-    for path in tmp_path.iterdir():
-        live, kept = Recording.read(path), Recording.read(RECORDED / path.name)
+    for path, before in recorded_again("record_files.py", RECORDED, tmp_path):
+        live, kept = Recording.read(path), Recording.read(before)
         assert live.told == kept.told
         assert live.made.keys() == kept.made.keys()
         assert max(distance(live.made[key], tensor) for key, tensor in kept.made.items()) < 1e-5

@@ -1,14 +1,13 @@
 """Folders that we write, opened by timm itself: its own preprocessing on real images, and the same predictions."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import vitlab
-from tests.parity.test_timm import HERE, PEERS
+from tests.parity.environment import in_peers
 from tests.weights.conftest import pictures
 from vitlab.bundle import Bundle, Card
 from vitlab.data.preprocess import Preprocess
@@ -32,9 +31,6 @@ CASES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*CASES, "resnet"])
 def test_timm_predicts_the_same(made, tmp_path: Path, name: str) -> None:
-    python = PEERS / "bin" / "python"
-    if not python.exists():
-        pytest.fail(f"no {PEERS.name}, the environment that holds timm: run `make peers` first", pytrace=False)
     if name == "resnet":
         blueprint = vitlab.blueprint("resnet18").change(classes=4, image=64)
         preprocess = Preprocess(size=(64, 64), mean=(0.5,) * 3, std=(0.5,) * 3, crop=64 / 72, interpolation="bilinear")
@@ -50,9 +46,7 @@ def test_timm_predicts_the_same(made, tmp_path: Path, name: str) -> None:
     for i, picture in enumerate(pictures()):
         picture.save(tmp_path / f"{i}.png")
         files.append(str(tmp_path / f"{i}.png"))
-    command = [python, HERE / "open_in_timm.py", tmp_path / "out", *files]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    theirs = np.array(json.loads(done.stdout))
+    theirs = np.array(json.loads(in_peers("open_in_timm.py", tmp_path / "out", *files)))
     predicted = vitlab.load(tmp_path / "bundle").predict(files)
     ours = np.array([[found.probabilities[label] for label in bundle.classes] for found in predicted])
     # timm rounds the longer side of an oblong picture to whole pixels before it cuts
