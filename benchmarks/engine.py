@@ -1,10 +1,11 @@
-"""What the whole engine costs over the bare step: loader, augmentation, moving average, log, progress and checkpoints.
+"""What the whole engine costs over the bare step: images fed and varied, average, log, progress, page, checkpoints.
 
     OMP_NUM_THREADS=2 python benchmarks/engine.py [EPOCHS]
 
 Epochs of the engine and as many bare steps of the same model on the same batch take turns in one process; the median
 of the ratios counts. An epoch here is ten steps with a checkpoint after them, where a real one has hundreds, so
-checkpoints cost more than in a real run; validation, which is no overhead, is left out. Leave the machine alone.
+checkpoints cost more than in a real run, and the gradient is clipped, which the bare step leaves out; so does the
+engine validation, which is no overhead. Leave the machine alone.
 """
 
 import sys
@@ -18,8 +19,11 @@ import torch
 from PIL import Image
 from torch.nn import functional
 
+from vitlab.commands.ending import describe
+from vitlab.commands.live import drawn
 from vitlab.data.origin import Origin
 from vitlab.models.blueprint import Model
+from vitlab.models.cost import cost
 from vitlab.training.fit import fit
 from vitlab.training.keeper import Often
 from vitlab.training.machine import autocast
@@ -75,9 +79,12 @@ def main(epochs: int) -> None:
         changes = {"epochs": epochs + 1, "batch": BATCH}
         origin = Origin(str(Path(top) / "images"))
         ready = resolve(Request(origin, model=NAME, recipe="cifar", recipe_changes=changes, threads=THREADS))
-        turns = Turns(ready.plan)
-        (Path(top) / "run").mkdir()
-        fit(ready.plan, {"train": ready.splits["train"]}, Path(top) / "run", often=Often(steps=STEPS), look=turns)
+        turns, run = Turns(ready.plan), Path(top) / "run"
+        run.mkdir()
+        describe(ready.plan, cost(ready.plan.blueprint, BATCH, ready.plan.machine.precision), run)
+        with drawn(run) as page:
+            often, train = Often(steps=STEPS), {"train": ready.splits["train"]}
+            fit(ready.plan, train, run, often=often, look=turns, tell=page.training)
     machine, images = ready.plan.machine, STEPS * BATCH
     print(f"{NAME}, batch {BATCH}, {THREADS} threads, {machine.precision}, torch {torch.__version__}")
     print(f"{'epoch':>5} {'bare step, images/s':>20} {'engine, images/s':>17} {'overhead':>9}")

@@ -30,7 +30,8 @@ class Work:
             curriculum = Curriculum(model, recipe.stages, steps=1)
             images = torch.empty(_IMAGES, blueprint.channels, *blueprint.image)
             self.flops = [flops(partial(_step, model, curriculum, images, begin)) / _IMAGES for begin, _ in self._spans]
-            self.whole = flops(partial(_step, model, curriculum, images, 1.0)) / _IMAGES
+            # Of whole images, with which most runs end, it is known by now.
+            self.whole = self.flops[-1] if whole else flops(partial(_step, model, curriculum, images, 1.0)) / _IMAGES
 
     @property
     def _spans(self) -> list[tuple[float, float]]:
