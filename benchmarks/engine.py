@@ -4,8 +4,8 @@
 
 Epochs of the engine and as many bare steps of the same model on the same batch take turns in one process; the median
 of the ratios counts. An epoch here is ten steps with a checkpoint after them, where a real one has hundreds, so
-checkpoints cost more than in a real run, and the gradient is clipped, which the bare step leaves out; so does the
-engine validation, which is no overhead. Leave the machine alone.
+checkpoints cost more than in a real run; the gradient is clipped, which the bare step does not do. Validation, which is
+no overhead, is left out. Leave the machine alone.
 """
 
 import sys
