@@ -16,6 +16,11 @@ SETTINGS = (
     "--epochs 8 --batch 128 --change depth=1 width=12 dropout=0 --drop-path 0 --entry augment=[] --ema 0.8 "
     "--precision float64 --threads 1 --quiet"
 )
+LATE = """
+import os, time
+if (os.environ.get("RANK"), os.environ.get("TORCHELASTIC_RESTART_COUNT")) == ("0", "1"):
+    time.sleep(5)
+"""
 
 
 def children(parent: int) -> list[int]:
@@ -35,9 +40,13 @@ def children(parent: int) -> list[int]:
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds the processes to kill in /proc")
 @pytest.mark.parametrize("strategy", ["ddp", "fsdp"])
 def test_torchrun_starts_a_killed_process_again(tmp_path: Path, strategy: str) -> None:
+    """When both start again the first is late, and the second must not look for it where it was before."""
+    (tmp_path / "late").mkdir()
+    (tmp_path / "late" / "sitecustomize.py").write_text(LATE)
     words = [sys.executable, "-m", "vitlab", "train", "digits", *SETTINGS.split(), "--out", "two", "--devices", "2"]
     words += ["--strategy", strategy, "--checkpoint-steps", "5"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    path = os.pathsep.join([str(tmp_path / "late"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path}
     with subprocess.Popen(words, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True) as started:
         until = time.monotonic() + 120
         while not list((tmp_path / "two" / "checkpoints").glob("step-*")) and time.monotonic() < until:

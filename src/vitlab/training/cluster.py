@@ -57,7 +57,10 @@ def launch(words: Sequence[str], devices: int) -> int:
         *(sys.executable, "-m", "torch.distributed.run", "--standalone", "--local-addr", "127.0.0.1"),
         *("--nproc-per-node", str(devices), "--max-restarts", str(RESTARTS), "-m", "vitlab"),
     ]
-    with subprocess.Popen([*torchrun, *words]) as started:
+    # Otherwise torchrun keeps one store for all of its restarts, and a process that is early finds in it where the
+    # others listened before they were started again.
+    environment = {**os.environ, "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
+    with subprocess.Popen([*torchrun, *words], env=environment) as started:
         try:
             return started.wait()
         except KeyboardInterrupt:  # from the terminal it has reached all of them: they keep where they stand
