@@ -26,7 +26,7 @@ class Live:
     run: Path
     state: State
     drawn: datetime
-    again: float = 5.0  # seconds until the page is drawn anew
+    again: float = 2.0  # seconds until the page is drawn anew
     epoch: int | None = None
     epochs: int | None = None
     share: float | None = None  # of the training
