@@ -26,7 +26,7 @@ TUNED = ("--recipe", "compact")
 WAYS = {
     "from scratch": SHAPE,
     "head only": (*TUNED, "--freeze", "all"),
-    "last 2 of 3 blocks": (*TUNED, "--freeze", "1"),
+    "last 3 of 4 blocks": (*TUNED, "--freeze", "1"),
     "all, slower below": (*TUNED, "--entry", 'rates={"kind":"layers","decay":0.75}'),
     "all, 0.01 0.1 1": (*TUNED, "--entry", 'rates="parts"'),
     "LoRA, rank 8": (*TUNED, "--lora", "8", "--entry", "optimizer=adamw", "--rate", "1e-2"),
