@@ -6,16 +6,21 @@ import sys
 import pytest
 import torch
 
+from vitlab.data.origin import Origin
 from vitlab.models.registry import blueprint
 from vitlab.parts import kernels
 from vitlab.parts.native import library
 from vitlab.training import machine
+from vitlab.training.fit import fit
+from vitlab.training.resolve import Request, resolve
+
+from .test_resume import OFTEN, broken_off
 
 SMALL = blueprint("vit_cifar_patch8_32").change(width=32, depth=1, block__attention__heads=2)
 
 
 @pytest.fixture(autouse=True)
-def _undecided(monkeypatch, tmp_path_factory):
+def _undecided(own_passes, monkeypatch, tmp_path_factory):
     monkeypatch.setattr(kernels, "_chosen", {})
     monkeypatch.setenv("VITLAB_CACHE", str(tmp_path_factory.getbasetemp() / "built"))
 
@@ -92,3 +97,32 @@ def test_blocks_come_back_without_page_faults():
     if not kept or without < 8 * 2**13:
         pytest.skip("another allocator than glibc's, or larger pages")
     assert faults < 1000
+
+
+def test_a_run_with_passes_of_our_own_repeats_and_goes_on_bit_for_bit(tmp_path, monkeypatch):
+    if library.take_up(machine.cache_folder("native")):
+        pytest.skip("no C++ compiler here")
+    small = {"depth": 2, "width": 32, "block__attention__heads": 2, "dropout": 0.1}
+    ready = resolve(
+        Request(Origin("digits"), changes=small, recipe_changes={"epochs": 1}, precision="float32", threads=1)
+    )
+    passes = {**ready.plan.machine.kernels, "cpu passes": "native"}
+    plan = ready.plan.model_copy(update={"machine": ready.plan.machine.model_copy(update={"kernels": passes})})
+    machine.settle(plan.machine)
+    assert library.fits(torch.ones(3))
+    first, again = (fit(plan, ready.splits, new(tmp_path / name), quiet=True).state_dict() for name in ("one", "two"))
+    with monkeypatch.context() as patch:
+        broken_off(patch, 13, plan.accumulate)
+        with pytest.raises(RuntimeError, match="the power is gone"):
+            fit(plan, ready.splits, new(tmp_path / "three"), quiet=True, often=OFTEN)
+    torch.manual_seed(99)
+    resumed = fit(plan, ready.splits, tmp_path / "three", quiet=True, often=OFTEN).state_dict()
+    library.put_down()
+    other = fit(plan, ready.splits, new(tmp_path / "four"), quiet=True).state_dict()
+    assert all(torch.equal(first[name], again[name]) and torch.equal(first[name], resumed[name]) for name in first)
+    assert not torch.equal(first["head.weight"], other["head.weight"])  # torch's masks are others
+
+
+def new(folder):
+    folder.mkdir()
+    return folder

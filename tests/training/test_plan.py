@@ -101,7 +101,6 @@ def test_bfloat16_is_taken_where_a_step_is_faster_in_it(monkeypatch, plan):
 @pytest.mark.parametrize(("seconds", "steps"), [(0.01, 10), (0.4, 6), (3.0, 4)])
 def test_long_steps_are_measured_less_often(monkeypatch, plan, seconds, steps):
     taken = []
-    monkeypatch.setattr(machine.library, "take_up", lambda folder: "no C++ compiler is here")
     monkeypatch.setattr(machine, "_seconds_a_step", lambda model, images, name: taken.append(name) or seconds)
     machine.resolve(plan.blueprint, 8, "cpu", "auto")
     assert taken == ["float32", "bfloat16"] * (steps // 2)

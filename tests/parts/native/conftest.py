@@ -10,7 +10,12 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("native")
 
 
+@pytest.fixture(autouse=True)
+def _own(own_passes):
+    """These tests are about the library."""
+
+
 @pytest.fixture
-def native(folder):
+def native(folder, _own):
     if why := library.take_up(folder):
         pytest.skip(why)
