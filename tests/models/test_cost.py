@@ -64,6 +64,8 @@ def test_memory_is_predicted_to_a_tenth(name: str, changes: dict[str, Any], prec
     torch.manual_seed(0)
     images = torch.randn(batch, blueprint.channels, *blueprint.image)
     labels = torch.randint(blueprint.classes, (batch,))
-    most, resident = _allocated(blueprint.build().train(), images, labels, precision)
+    # The least of three: a first step makes what is made once, and a block is sometimes let go of a moment late.
+    measured = [_allocated(blueprint.build().train(), images, labels, precision) for _ in range(3)]
+    most, resident = min(measured)
     assert memory.weights + memory.gradients + memory.optimizer == pytest.approx(resident, rel=0.01)
     assert memory.total == pytest.approx(most, rel=WITHIN)
