@@ -57,7 +57,7 @@ class _Whitening(nn.Conv2d, Sighted):
 
     @torch.no_grad()
     def see(self, images: Float[Tensor, "B channels X Y"]) -> None:
-        count, places = torch.zeros((), dtype=torch.float64), self.weight[0].numel()
+        places, count = self.weight[0].numel(), 0
         products = torch.zeros(places, places, dtype=torch.float64)
         for some in images.split(64):
             pixels = functional.unfold(some.double(), SIDE).transpose(1, 2).flatten(0, 1)

@@ -28,9 +28,7 @@ class Neighbours(Relative):
     kind: Literal["neighbours"] = "neighbours"
     needs_bias: ClassVar[bool] = True
     strength: float = Field(default=1.0, ge=0, le=100)
-    floor: float = Field(
-        default=6.0, ge=0, le=100, description="the least that the fixed bias takes from a score, below 0"
-    )
+    floor: float = Field(default=6.0, ge=0, le=100, description="the most that the fixed bias takes from a score")
 
     def build(self, heads: int, head_width: int, site: Site, window: Pair | None) -> nn.Module:
         return _Neighbours(self, Bias().build(heads, head_width, site, window), heads, site, window)

@@ -45,8 +45,7 @@ def recipe(model: str, side: int, images: int, channels: int) -> tuple[str, dict
     """The name of a recipe for a model of that name, what to change of it, and why."""
     if images <= _FEW:
         return "few", {}, f"{images:,} images are few: small batches, turned, moved and slanted"
-    signs = "small grey images are often signs: turned and moved, not mirrored"
-    grey = channels == 1 and side <= _PATCHES[-1][0]
+    signs, grey = "small grey images are often signs: turned and moved, not mirrored", _small_and_grey(side, channels)
     if model.startswith("vit_compact_"):
         changes = {"augment": RECIPES["grey"].augment} if grey else {}
         return "compact", changes, f"made for models of its kind{f'; {signs}' if grey else ''}"
@@ -55,6 +54,10 @@ def recipe(model: str, side: int, images: int, channels: int) -> tuple[str, dict
     if images <= _MANY:
         return "cifar", {}, f"{images:,} images of {side} pixels"
     return "imagenet", {}, f"{images:,} images are many"
+
+
+def _small_and_grey(side: int, channels: int) -> bool:
+    return channels == 1 and side <= _PATCHES[-1][0]
 
 
 # Device -> checkpoints of the catalogue to fine-tune there, the best first. Where there is no GPU, only those of little
@@ -91,7 +94,7 @@ def tuning(side: int, images: int, channels: int) -> tuple[dict[str, Any], str]:
         "batch": 32 if images <= _TUNING[0][0] else 128,
     }
     reason = f"the model is trained already; {images:,} images turn it to these classes"
-    if channels == 1 and side <= _PATCHES[-1][0]:
+    if _small_and_grey(side, channels):
         changes["augment"] = RECIPES["grey"].augment
         reason += ", not mirrored, as small grey images are often signs"
     return changes, reason
